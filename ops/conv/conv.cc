@@ -250,6 +250,11 @@ class Conv final : public Operator {
     return ConvOmittedTerms(problem, inputs, values, elements);
   }
 
+  std::unique_ptr<SumProducts> Products(const Problem& problem, size_t /*output*/,
+                                        std::span<const Tensor> inputs) const override {
+    return ConvProducts(problem, inputs);
+  }
+
   std::vector<std::vector<double>> SummedTerms(const Problem& problem, size_t /*output*/,
                                                std::span<const Tensor> inputs, const Contract& /*contract*/,
                                                int64_t element) const override {

@@ -59,6 +59,8 @@ struct ConvTerm {
   int64_t x = 0, w = 0;
 };
 std::vector<ConvTerm> VisibleTerms(const ConvArgs& op, int64_t output);
+// nullptr: a bias is added to the sum.
+std::unique_ptr<SumProducts> ConvProducts(const Problem& problem, std::span<const Tensor> inputs);
 
 // x w + bias with all planes. A weight that is infinite or NaN makes 0 * w of a padded tap: NaN where padding is
 // multiplied, nothing where it is skipped. Both are in use: the golden value skips, and the plane "padded_nonfinite" is

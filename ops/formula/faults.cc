@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/core/data/dtype.h"
+
 namespace assay::formula {
 namespace {
 
-double RoundToBits(double x, int bits) {
+double Round(const Narrowing& narrowing, double x) {
   if (x == 0 || !std::isfinite(x)) return x;
-  const double unit = std::ldexp(1.0, std::ilogb(x) - bits + 1);
+  if (narrowing.half) return RoundTo(FormatOf(DType::kF16), x);
+  const double unit = std::ldexp(1.0, std::ilogb(x) - narrowing.bits + 1);
   return std::nearbyint(x / unit) * unit;
 }
 
@@ -57,13 +60,13 @@ void LaneEvaluator::Narrow(const Narrowing& narrowing) {
   const std::span<double> values = values_.MutableHi(narrowing.node);
   switch (narrowing.what) {
     case Narrowing::What::kResult:
-      for (double& value : values) value = RoundToBits(value, narrowing.bits);
+      for (double& value : values) value = Round(narrowing, value);
       return;
     case Narrowing::What::kRunningSum:
       return AddNarrowly(narrowing);
     case Narrowing::What::kReciprocal:
       const Operands& x = values_.operands();
-      for (size_t i = 0; i < values.size(); ++i) values[i] = x[0][i] * RoundToBits(1 / x[1][i], narrowing.bits);
+      for (size_t i = 0; i < values.size(); ++i) values[i] = x[0][i] * Round(narrowing, 1 / x[1][i]);
   }
 }
 
@@ -73,10 +76,15 @@ void LaneEvaluator::AddNarrowly(const Narrowing& narrowing) {
   const std::vector<int64_t>& places = spaces_.places[static_cast<size_t>(narrowing.node)];
   const size_t width = terms.size() / places.size();
   std::ranges::fill(sums, 0);
+  std::vector<int64_t> counts(sums.size() / width);
+  const auto last = static_cast<int64_t>(places.size() / counts.size());
   for (size_t k = 0; k < places.size(); ++k) {
+    const int64_t count = ++counts[static_cast<size_t>(places[k])];
+    const bool is_stored = count % narrowing.every == 0 || count == last;
     for (size_t i = 0; i < width; ++i) {
       double& sum = sums[static_cast<size_t>(places[k]) * width + i];
-      sum = RoundToBits(sum + terms[k * width + i], narrowing.bits);
+      sum += terms[k * width + i];
+      if (is_stored) sum = Round(narrowing, sum);
     }
   }
 }

@@ -9,18 +9,19 @@
 
 namespace assay::formula {
 
-// Numbers that a kernel keeps in fewer bits than it should, rounded to nearest; how far their exponents reach is left
-// aside.
+// Numbers that a kernel keeps in fewer bits than it should, rounded to nearest.
 struct Narrowing {
   enum class What : uint8_t {
     kResult,      // of the node
-    kRunningSum,  // after each term of a kSum, in row-major order
+    kRunningSum,  // after each `every` terms of a kSum, in row-major order, and after the last
     kReciprocal,  // of a divisor, by which the dividend is multiplied
   };
   What what = What::kResult;
   int node = 0;
   int user = -1;  // kResult: the one node that reads it so; -1: all do
   int bits = 8;
+  bool half = false;  // with the exponents of f16; else they reach as far as they need
+  int64_t every = 1;
 };
 
 class LaneEvaluator {

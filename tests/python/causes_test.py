@@ -180,6 +180,29 @@ class Causes(unittest.TestCase):
         self.has_cause("the operand c all 0 where it is wrong", "matmul", [a, b, self.normals(32, 32)],
                        lambda a, b, c: a @ b + np.where(tile, 0, 2 * c), beta=2)
 
+    def test_a_single_wrong_number_tells_what_it_is_where_others_are_right(self):
+        a, b = self.normals(16, 32), self.normals(32, 16)
+        here = np.arange(256).reshape(16, 16) == 137
+        self.has_cause("the formula with sum(a * b) without its last term where it is wrong", "matmul", [a, b],
+                      lambda a, b: np.where(here, a[:, :-1] @ b[:-1], a @ b))
+        self.has_cause("the output y rounded to 12 bits where it is wrong", "exp", [self.normals(256)],
+                      lambda x: np.where(here.ravel(), narrow.bits(np.exp(x), 12), np.exp(x)))
+        for factor in (0.91, 1.17, 1.3):  # no mistake that is tried
+            self.assertNotIn("right result of", self.reason("matmul", [a, b], lambda a, b: np.where(here, factor, 1) * (a @ b)))
+        # Small whole numbers come out of many mistakes.
+        few = np.zeros((4, 4))
+        few[1, 2] = 1
+        self.assertNotIn("right result of", self.reason("matmul", [few, few.T], lambda a, b: 0 * a))
+
+    def test_wrong_elements_of_all_outputs_bear_witness(self):
+        x = self.normals(18, 67).astype(np.float32)
+        means = np.where(np.arange(18) == 17, x[:, :-1].sum(1, dtype=float) / 67, x.mean(1, dtype=float))
+        centred = x - means[:, None]
+        rstd = 1 / np.sqrt((centred ** 2).mean(1) + 1e-5)
+        verdict = assay.check("layer_norm", [x, np.ones(67, np.float32), np.zeros(67, np.float32)],
+                              [y.astype(np.float32) for y in (centred * rstd[:, None], means, rstd)], stats=1)
+        self.assertIn("the formula with sum(x) without its last term where it is wrong", verdict.reason)
+
     def test_values_that_are_stored_elsewhere_are_named(self):
         a, b = self.normals(32, 40), self.normals(40, 32)
         # More than columns of b in each other's place.
@@ -187,6 +210,8 @@ class Causes(unittest.TestCase):
                        lambda a, b, c: (a @ b + 2 * c)[:, np.arange(32) ^ 1], beta=2)
         self.has_cause("the output y shifted by 1 along axis 0 where it is wrong", "matmul", [a, b],
                       lambda a, b: (a @ b)[np.minimum(np.arange(32), 30)])
+        self.has_cause("the output y shifted by 1 along axis 1, round the end", "matmul", [a, b, self.normals(32, 32)],
+                       lambda a, b, c: np.roll(a @ b + 2 * c, 1, 1), beta=2)
         wide = b[:, :20]
         self.has_cause("the output y stored as its transpose lies", "matmul", [a, wide], lambda a, b: (a @ b).T.reshape(32, 20))
         self.has_cause("the output y read as if its transpose lay there", "matmul", [a, wide], lambda a, b: (a @ b).reshape(20, 32).T)
@@ -212,14 +237,11 @@ class Causes(unittest.TestCase):
             return product
         self.has_cause("the output y with bit 21 flipped where it is wrong", "matmul", [a, b], flips(21, 256))
         self.has_cause("the output y with bit 30 flipped where it is wrong", "matmul", [a, b], flips(30, 1024))
-        # One number is off by too few tolerances to tell which bit it was.
-        self.assertNotIn("flipped", self.reason("matmul", [a, b], flips(19, 1024)))
+        # A single one is told where it is off by 2^13 times what the right ones are.
+        self.has_cause("the output y with bit 24 flipped where it is wrong", "matmul", [a, b], flips(24, 1024))
+        self.assertNotIn("flipped", self.reason("matmul", [a, b], flips(12, 1024)))
 
     def test_numbers_that_are_kept_in_fewer_bits_are_named(self):
-        def narrow(x, bits):
-            mantissa, exponent = np.frexp(x)
-            return np.ldexp(np.round(mantissa * 2.0**bits), exponent - bits)
-
         def softmax(x, of_exp, of_sum):
             e = of_exp(np.exp(x - x.max(1, keepdims=True)))
             return e / of_sum(e.sum(1, keepdims=True))
@@ -228,18 +250,48 @@ class Causes(unittest.TestCase):
             return x
 
         x = self.normals(16, 50)
-        self.has_cause("the formula with exp(x - max(x)) rounded to bf16", "softmax", [x], lambda x: softmax(x, lambda e: narrow(e, 8), same))
+        self.has_cause("the formula with exp(x - max(x)) rounded to bf16", "softmax", [x], lambda x: softmax(x, lambda e: narrow.bits(e, 8), same))
         self.has_cause("the formula with sum(exp(x - max(x))) rounded to 12 bits", "softmax", [x],
-                      lambda x: softmax(x, same, lambda s: narrow(s, 12)))
+                      lambda x: softmax(x, same, lambda s: narrow.bits(s, 12)))
 
         def running(x):
             total = np.zeros(len(x))
             for column in x.T:
-                total = narrow(total + column, 8)
+                total = narrow.bits(total + column, 8)
             return total
 
         self.has_cause("the formula with running sums sum(x) in bf16", "reduce", [np.abs(self.normals(64, 30))], running, axes=[1],
                       kind="sum")
+
+    def test_few_bits_of_an_output_and_the_exponents_of_f16_hide_nothing(self):
+        x = narrow.bf16(self.normals(32, 130))
+
+        def rounded(x):
+            e = narrow.f16(np.exp(x - x.max(1, keepdims=True)))
+            return narrow.bf16(e / e.sum(1, keepdims=True))
+        verdict = assay.check("softmax", [x], rounded(x), dtypes=dict(x="bf16", y="bf16"), contract="acc=f32; math=4")
+        self.assertIn("the formula with exp(x - max(x)) rounded to f16", verdict.reason)
+        large = 2e4 * np.abs(self.normals(64, 30))  # of which some are infinite in f16
+        self.has_cause("the formula with x rounded to f16", "reduce", [large], lambda x: narrow.f16(x).sum(1, dtype=float), axes=[1],
+                      kind="sum")
+
+        def spilled(x):
+            total = np.zeros(len(x))
+            for first in range(0, 120, 16):
+                total = narrow.bits(total + x[:, first:first + 16].sum(1), 8)
+            return total
+        self.has_cause("the formula with running sums sum(x) rounded to bf16 every 16 terms", "reduce", [np.abs(self.normals(64, 120))],
+                      spilled, axes=[1], kind="sum")
+
+    def test_a_mask_hides_no_cause(self):
+        q, k, v = (self.normals(1, 2, 16, 24) for _ in range(3))
+        seen = np.tril(np.ones((16, 16), np.int8))
+
+        def in_base_2(q, k, v, mask):
+            scores = np.where(mask, q @ k.swapaxes(-1, -2) / math.sqrt(24), -np.inf)
+            e = np.exp2(scores - scores.max(-1, keepdims=True))
+            return e / e.sum(-1, keepdims=True) @ v
+        self.has_cause("the formula with exp in base 2 in place of exp(", "attention", [q, k, v, seen], in_base_2)
 
     def test_a_large_case_is_tried_on_some_slices_first(self):
         a, b = self.normals(512, 512), self.normals(512, 512)

@@ -10,7 +10,14 @@ def bf16(x):
 
 
 def f16(x):
-    return np.asarray(x).astype(np.float16).astype(np.float32)
+    with np.errstate(over="ignore"):
+        return np.asarray(x).astype(np.float16).astype(np.float32)
+
+
+def bits(x, count):
+    """To so many significant bits, of any exponent, in f64."""
+    mantissa, exponent = np.frexp(x)
+    return np.ldexp(np.round(mantissa * 2.0**count), exponent - count)
 
 
 ROUND = {"bf16": bf16, "f16": f16}

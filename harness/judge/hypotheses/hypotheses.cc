@@ -179,10 +179,11 @@ std::vector<Hypothesis> ListHypotheses() {
       TruncatesTf32("in=tf32rz;acc=tc<24,4>", "tf32 and a matrix unit of 24 fraction bits", InputRounding::kTF32RZ,
                     cut_to_tf32, 24, 4),
       Truncates13(),
+      // Named where sums that are formed likewise give these results, which errors alone do not contradict.
       StoresPartials("mid=f16", "f16", Intermediate::kF16, DType::kF16),
+      StoresPartials("mid=bf16", "bf16", Intermediate::kBF16, DType::kBF16),
       Accumulates("acc=f16", "f16 sums", Accumulator::kF16, DType::kF16),
       RoundsOperands("in=bf16", "bf16 operands", InputRounding::kBF16, ToBf16),
-      StoresPartials("mid=bf16", "bf16", Intermediate::kBF16, DType::kBF16),
       Accumulates("acc=bf16", "bf16 sums", Accumulator::kBF16, DType::kBF16),
       RoundsOperands("in=fp8", "e4m3 operands", InputRounding::kFP8,
                      [](double x) { return RoundTo(FormatOf(DType::kE4M3), x); }),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 #include <vector>
 
 #include "harness/judge/hypotheses/sum_order.h"
@@ -19,31 +20,37 @@ constexpr double kLeastMatched = 0.9;
 // Results that tell one order of narrow sums from another: an error of one spacing is met by chance in every other one.
 constexpr int64_t kLeastOff = 16;
 
-// Where k is cut into blocks, and whether each block's sum is stored or the running sum after each but the last.
+// Each block's sum is stored; the running sum after each block but the last, or after each; or both.
+enum class Stores : uint8_t { kBlocks, kRunning, kRunningToEnd, kBoth };
+
 struct Cut {
   std::string text;
-  std::vector<int64_t> ends;  // ascending, k last
-  bool running = false;
+  std::vector<int64_t> ends;  // of blocks, ascending, k last
+  Stores stores = Stores::kBlocks;
 };
 
 std::vector<Cut> CutsOf(int64_t k) {
   std::vector<Cut> cuts;
-  for (bool running : {false, true}) {
-    const auto add = [&](std::string sums, std::string run, std::vector<int64_t> ends) {
-      cuts.push_back({running ? std::move(run) : std::move(sums), std::move(ends), running});
+  for (const Stores stores : {Stores::kBlocks, Stores::kRunning, Stores::kRunningToEnd, Stores::kBoth}) {
+    const bool sums = stores == Stores::kBlocks || stores == Stores::kBoth;
+    const std::string_view both = stores == Stores::kBoth ? ", added up in it" : "";
+    const auto add = [&](std::string_view parts, std::string_view running, std::vector<int64_t> ends) {
+      cuts.push_back({sums ? fmt::format("sums of {}{}", parts, both) : fmt::format("a running sum {}", running),
+                      std::move(ends), stores});
     };
     for (int64_t parts : {2, 3, 4, 6, 8, 16, 32}) {
       if (parts >= k) break;
       std::vector<int64_t> ends;
       for (int64_t part = 1; part <= parts; ++part) ends.push_back(k * part / parts);
-      add(fmt::format("sums of {} equal parts", parts), fmt::format("a running sum of {} equal parts", parts),
-          std::move(ends));
+      const std::string equal = fmt::format("{} equal parts", parts);
+      add(equal, "of " + equal, std::move(ends));
     }
     for (int64_t block = 8; block < k && block <= 4096; block *= 2) {
       std::vector<int64_t> ends;
       for (int64_t end = block; end < k; end += block) ends.push_back(end);
       ends.push_back(k);
-      add(fmt::format("sums of {} terms", block), fmt::format("a running sum every {} terms", block), std::move(ends));
+      const std::string terms = fmt::format("{} terms", block);
+      add(terms, "every " + terms, std::move(ends));
     }
   }
   return cuts;
@@ -58,11 +65,10 @@ PredictedSum Stored(const Cut& cut, const FloatFormat& format, const SumTerms& t
   };
   for (const int64_t end : cut.ends) {
     const double block = terms.sums[end] - terms.sums[begin];
-    if (!cut.running) {
-      p.value += store(block);
-    } else {
-      p.value = end == cut.ends.back() ? p.value + block : store(p.value + block);
-    }
+    const bool is_block = cut.stores == Stores::kBlocks || cut.stores == Stores::kBoth;
+    const bool is_last_kept = cut.stores == Stores::kRunning && end == cut.ends.back();
+    p.value += is_block ? store(block) : block;
+    if (cut.stores != Stores::kBlocks && !is_last_kept) p.value = store(p.value);
     begin = end;
   }
   return p;

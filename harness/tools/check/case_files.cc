@@ -72,21 +72,6 @@ Result<std::vector<NamedTensor>> LoadOutputs(const ReturnedTensors& returned) {
   return outputs;
 }
 
-Result<Record> Judge(const ReturnedTensors& returned, const std::string& contract) {
-  auto outputs = LoadOutputs(returned);
-  if (!outputs) return tl::unexpected(outputs.error());
-  auto user = returned.given ? LoadGivenCase(returned) : MakeSuiteCase(returned.planned, Asker::kCommandLine);
-  if (!user) return tl::unexpected(user.error());
-  if (user->data.input_hash != returned.input_hash) {
-    return UsageError(returned.given
-                          ? "its inputs are not those that were imported: import the cases anew"
-                          : "this version of assay makes other inputs of the case: write the inputs anew with it");
-  }
-  auto judged = JudgeOutputs(*user, *std::move(outputs), contract);
-  if (!judged) return tl::unexpected(judged.error());
-  return judged->record;
-}
-
 // Adds a case of the manifest; the error says what is wrong with it.
 Status TakeCase(JsonFields& one, const fs::path& dir, const std::map<std::string, std::string>& requirements,
                 std::set<std::string>& seen, Returned& returned) {
@@ -162,11 +147,27 @@ bool HasReturned(const ReturnedTensors& returned) {
   return false;
 }
 
+Result<LoadedCase> LoadReturned(const ReturnedTensors& returned, const std::string& contract) {
+  auto outputs = LoadOutputs(returned);
+  if (!outputs) return tl::unexpected(outputs.error());
+  auto user = returned.given ? LoadGivenCase(returned) : MakeSuiteCase(returned.planned, Asker::kCommandLine);
+  if (!user) return tl::unexpected(user.error());
+  if (user->data.input_hash != returned.input_hash) {
+    return UsageError(returned.given
+                          ? "its inputs are not those that were imported: import the cases anew"
+                          : "this version of assay makes other inputs of the case: write the inputs anew with it");
+  }
+  auto request = BindOutputs(*user, *std::move(outputs), contract);
+  if (!request) return tl::unexpected(request.error());
+  return LoadedCase{*std::move(user), *std::move(request)};
+}
+
 Record JudgeReturned(const ReturnedTensors& returned, const std::string& contract, const std::string& backend) {
-  auto judged = Judge(returned, contract);
+  const auto judge = [](LoadedCase loaded) { return JudgeUserCase(loaded.request, loaded.user, {}); };
+  auto judged = LoadReturned(returned, contract).and_then(judge);
   Record record;
   if (judged) {
-    record = *std::move(judged);
+    record = std::move(judged->record);
   } else {
     SetCase(record, returned.planned.spec);
     record.required_contract = RequirementOf(returned.planned);

@@ -39,9 +39,6 @@ Result<UserTensors> MakeSuiteCase(const PlannedCase& planned, Asker asker) {
   return user;
 }
 
-namespace {
-
-// Takes the outputs and sets the contracts.
 Result<CheckRequest> BindOutputs(UserTensors& user, std::vector<NamedTensor> outputs, const std::string& contract) {
   const PlannedCase& planned = *user.planned;
   const Problem& problem = user.data.problem;
@@ -56,8 +53,6 @@ Result<CheckRequest> BindOutputs(UserTensors& user, std::vector<NamedTensor> out
   user.got = *std::move(got);
   return request;
 }
-
-}  // namespace
 
 Result<CheckResult> JudgeOutputs(UserTensors& user, std::vector<NamedTensor> outputs, const std::string& contract) {
   const auto request = BindOutputs(user, std::move(outputs), contract);

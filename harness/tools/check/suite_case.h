@@ -17,6 +17,9 @@ Result<PlannedCase> PlanAgain(const std::string& id, const std::string& requirem
 // The case with its inputs. Precondition: it is bound.
 Result<UserTensors> MakeSuiteCase(const PlannedCase& planned, Asker asker);
 
+// Takes these outputs of a case that MakeSuiteCase made, and its contracts, to be judged as JudgeOutputs has it.
+Result<CheckRequest> BindOutputs(UserTensors& user, std::vector<NamedTensor> outputs, const std::string& contract);
+
 // Judges these outputs of a case that MakeSuiteCase made: by `contract` or, where it is "", by what the suite states
 // for the case, else by what `assay check` takes for these types. What the case requires is required. Golden values
 // stay with `user` for the next time.

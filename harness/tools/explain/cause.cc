@@ -24,7 +24,6 @@ namespace assay {
 namespace {
 
 constexpr int64_t kOtherSlices = 8;  // beside those with wrong elements
-constexpr double kMostFlops = 1e8;   // of a case that has no slices
 
 // Whether something is promised for most elements: else they contradict nothing.
 bool IsMostlyBounded(const ElementJudge& judge) {
@@ -49,13 +48,11 @@ bool IsConstant(const Tensor& tensor) {
   return values.size() > 1 && std::ranges::all_of(values, [&](double x) { return x == values[0]; });
 }
 
-// Bits that tell one cause from another: of some hundred other cases one may hit by chance what has fewer.
-constexpr double kEnoughBits = 16;
 constexpr double kSecondsOfNarrowing = 2;
 
-// How the changed case explains one output. Sets `fit` if it does.
+// How the changed case explains one output. Sets `fit` if it does, and adds what says so to `bits`.
 Reach FindReach(const WrongResult& result, const Problem& problem, size_t output, const std::vector<Tensor>& inputs,
-                Tensor got, const Golden* meant, ResultFit* fit) {
+                Tensor got, const Golden* meant, ResultFit* fit, double& bits) {
   const Golden golden = result.op.ComputeGolden(problem, output, inputs, result.tier);
   const BoundModel bound = result.op.Bound(problem, output, golden, result.contract);
   const ElementJudge judge(golden, bound, result.contract, got.dtype());
@@ -70,7 +67,9 @@ Reach FindReach(const WrongResult& result, const Problem& problem, size_t output
                ? Reach::kNothing
                : Reach::kAll;
   }
-  if (result.places == nullptr || !result.places->AreRight(output, judge, got)) return Reach::kNothing;
+  const auto of_output = result.places == nullptr ? std::nullopt : result.places->CountBits(output, judge, got);
+  if (!of_output) return Reach::kNothing;
+  bits += *of_output;
   if (fit != nullptr) *fit = result.places->Fit(judge, got);
   return Reach::kWrongPlaces;
 }
@@ -99,20 +98,21 @@ bool HasRightWorst(const WrongResult& result, const Subproblem& part) {
 Reach FindReach(const WrongResult& result, const Problem& problem, const std::vector<Tensor>& inputs,
                 const Golden* meant = nullptr, ResultFit* fit = nullptr) {
   const auto part = TakePart(result.op, problem, result.output, inputs, result.elements, kOtherSlices);
-  if (!part && problem.flops > kMostFlops) return Reach::kNothing;
+  if (!part && problem.flops > result.most_flops) return Reach::kNothing;
   const Tensor& wrong = result.got[result.output];
   const bool may_be_all = !part || IsRight(result, part->problem, result.output, part->inputs, part->TakeOutput(wrong));
-  if (!may_be_all && (result.places == nullptr || problem.flops > kMostFlops)) return Reach::kNothing;
+  if (!may_be_all && (result.places == nullptr || problem.flops > result.most_flops)) return Reach::kNothing;
   if (!may_be_all && !HasRightWorst(result, *part)) return Reach::kNothing;
   Reach reach = Reach::kAll;
+  double bits = 0;
   for (size_t k = 0; k < problem.outputs.size(); ++k) {
     const bool is_wrong = k == result.output;
     const Reach of_output = FindReach(result, problem, k, inputs, result.got[k].Clone(), is_wrong ? meant : nullptr,
-                                      is_wrong ? fit : nullptr);
+                                      is_wrong ? fit : nullptr, bits);
     if (of_output == Reach::kNothing) return Reach::kNothing;
     reach = std::min(reach, of_output);
   }
-  return reach;
+  return reach == Reach::kAll || bits >= kLeastBits ? reach : Reach::kNothing;
 }
 
 bool Holds(const WrongResult& result, const Problem& problem, const std::vector<Tensor>& inputs) {
@@ -142,15 +142,16 @@ class FoundCauses {
 // Takes the result for one of another operator.
 WrongResult As(const WrongResult& result, const Operator& op, const Problem& problem, const std::vector<Tensor>& inputs,
                const std::vector<Tensor>& got) {
-  return {op,          problem,       inputs,          got,          result.contract, result.golden,
-          result.tier, result.output, result.elements, result.places};
+  return {op,          problem,       inputs,          got,           result.contract,  result.golden,
+          result.tier, result.output, result.elements, result.places, result.most_flops};
 }
 
 // Whether a formula is much nearer to a few wrong elements than the golden value, in doubles: most are not, and need
 // no bound to tell so.
 class NearElements {
  public:
-  explicit NearElements(const WrongResult& result) : inputs_(ReadElements(result.inputs)) {
+  explicit NearElements(const WrongResult& result)
+      : inputs_(ReadElements(result.inputs)), share_(result.problem.flops > kMany ? kShareOfMany : kShare) {
     const Tensor& got = result.got[result.output];
     if (IsComplex(got.dtype())) return;
     for (const int64_t element : std::span(result.elements).first(std::min<size_t>(kMost, result.elements.size()))) {
@@ -167,17 +168,20 @@ class NearElements {
       const std::vector<int64_t> in_lane = evaluator.Elements(lane);
       const std::span<const double> values = evaluator.Run(lane, {});
       const auto at = static_cast<size_t>(std::ranges::find(in_lane, wrong.element) - in_lane.begin());
-      return !(std::fabs(values[at] - wrong.got) > wrong.error / 2);  // true of NaN
+      return !(std::fabs(values[at] - wrong.got) > share_ * wrong.error);  // true of NaN
     });
   }
 
  private:
   static constexpr size_t kMost = 3;
+  // Shares of the error that may be left; a case of kMany operations takes a second to be computed as a whole.
+  static constexpr double kShare = 0.5, kShareOfMany = 1.0 / 64, kMany = 1e8;
   struct Element {
     int64_t element;
     double got, error;
   };
   std::vector<std::vector<double>> inputs_;
+  double share_;
   std::vector<Element> elements_;
 };
 
@@ -194,8 +198,9 @@ Reach ExplainByFormula(const WrongResult& result, const formula::GraphChange& ch
 // Adds causes in the formula, as people read it.
 class FormulaCauses {
  public:
-  FormulaCauses(const WrongResult& result, const Stopwatch& time, double seconds, FoundCauses& causes)
-      : result_(result), time_(time), seconds_(seconds), causes_(causes) {}
+  // Where wrong values say little, only roundings are tried, which all values bear witness to.
+  FormulaCauses(const WrongResult& result, const Stopwatch& time, double seconds, bool say_little, FoundCauses& causes)
+      : result_(result), time_(time), seconds_(seconds), say_little_(say_little), causes_(causes) {}
 
   void Find() {
     TryChangesOf(result_);
@@ -207,6 +212,8 @@ class FormulaCauses {
         TryChangesOf(as);
         continue;
       }
+      const formula::Definition definition = form.op->DefinitionOf(form.problem, result_.output);
+      if (say_little_ || !NearElements(as).MayBeOf(definition.graph())) continue;
       ResultFit fit;
       const Reach reach = FindReach(as, form.problem, form.inputs, &result_.golden, &fit);
       causes_.Add({.formula = formula::GraphChange{.text = form.text}}, reach, fit);
@@ -218,7 +225,7 @@ class FormulaCauses {
   void TryChangesOf(const WrongResult& result) {
     TryNarrowings(result);
     const std::vector<CaseChange> changes = ListFormulaChanges(result.op, result.problem);
-    if (changes.empty()) return;
+    if (changes.empty() || say_little_) return;
     const NearElements near(result);
     for (const CaseChange& change : changes) {
       if (IsOver()) return;
@@ -243,6 +250,7 @@ class FormulaCauses {
   const WrongResult& result_;
   const Stopwatch& time_;
   double seconds_;
+  bool say_little_;
   FoundCauses& causes_;
 };
 
@@ -274,9 +282,10 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, double seconds) {
   const Stopwatch time;
   if (IsConstant(wrong.got[wrong.output]) || Holds(wrong, wrong.problem, wrong.inputs)) return {};
   const WrongPlaces places(wrong);
-  const bool say_little = places.bits() < kEnoughBits;
+  const bool say_little = places.bits() < kLeastBits;
   WrongResult result = wrong;
   result.places = &places;
+  result.most_flops *= std::max(1.0, seconds);
   std::erase_if(result.elements, [&](int64_t element) { return !places.IsWrongElement(element); });
   FoundCauses causes;
   const auto try_all = [&](const std::vector<CaseChange>& changes) {
@@ -293,13 +302,13 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, double seconds) {
   for (OutputChange& change : ListOutputChanges(result.got[result.output])) {
     change.output = result.output;
     ResultFit fit;
-    const Reach reach = say_little ? Reach::kNothing : places.Explain(change, fit);
+    const Reach reach = places.Explain(change, fit);
     if (reach == Reach::kAll) stored.push_back({{.output = change}, fit});
     if (reach == Reach::kWrongPlaces) causes.Add({.output = change}, reach, fit);
   }
   try_all(ListChanges(result.op, result.problem));
   // An operand of zeros or ones may be the same as a formula without it, and says it more plainly.
-  if (!causes.Explains() && !say_little) FormulaCauses(result, time, seconds, causes).Find();
+  if (!causes.Explains()) FormulaCauses(result, time, seconds, say_little, causes).Find();
   if (!causes.Explains()) {
     for (const auto& [change, fit] : stored) causes.Add(change, Reach::kAll, fit);
   }
@@ -309,7 +318,7 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, double seconds) {
 std::string ExplainNoSearch(const WrongResult& result) {
   if (IsConstant(result.got[result.output]))
     return "all its values are one number, as in memory that nobody has written";
-  return WrongPlaces(result).bits() < kEnoughBits ? "its wrong values are too few to tell one cause from another" : "";
+  return WrongPlaces(result).bits() < kLeastBits ? "its wrong values are too few to tell one cause from another" : "";
 }
 
 bool IsCause(const WrongResult& wrong, const CaseChange& change) {

@@ -34,6 +34,7 @@ struct WrongResult {
   std::vector<int64_t> elements;
   // Where it is wrong, made by FindCauses and IsCause: a change may explain these places alone.
   const WrongPlaces* places = nullptr;
+  double most_flops = 1e8;  // of a case that has no slices, and is computed as a whole; FindCauses takes its time
 };
 
 // How near an output comes to golden values.

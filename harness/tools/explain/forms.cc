@@ -41,7 +41,7 @@ template <KeyHead kHead, int64_t kBlock = 0>
 std::optional<Written> WriteAttention(const Problem& problem) {
   const AttentionArgs a(problem);
   const bool has_groups = a.hkv > 1 && a.hkv<a.heads, has_key_heads = a.hkv> 1;
-  if (a.mask != MaskKind::kNone || a.heads % a.hkv != 0) return {};
+  if (a.heads % a.hkv != 0) return {};
   if ((kHead == KeyHead::kInTurn && !has_groups) || (kHead == KeyHead::kFirst && !has_key_heads)) return {};
   const int64_t lost = CountLostKeys<kBlock>(a.s);
   if (kBlock != 0 && lost >= a.s) return {};
@@ -64,6 +64,10 @@ std::optional<Written> WriteAttention(const Problem& problem) {
     if (a.window > 0) score = Select(Less(query - key, Const(*q.graph, static_cast<double>(a.window))), score, lowest);
     if (a.window > 0 && !a.causal) {
       score = Select(Less(key - query, Const(*q.graph, static_cast<double>(a.window))), score, lowest);
+    }
+    if (a.mask != MaskKind::kNone) {
+      const Expr mask = d.In("mask", a.mask_per_head ? b + h + l + s : l + s);
+      score = a.mask == MaskKind::kBool ? Select(mask, score, lowest) : score + mask;
     }
     const auto place = [&](int64_t i) { return Const(*q.graph, static_cast<double>(i)); };
     if (kBlock > 0) score = Select(Less(key, place(s.extent - lost)), score, lowest);

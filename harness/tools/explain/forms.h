@@ -22,7 +22,7 @@ struct Form {
 // Whether an operator that is made by hand has a formula, too.
 bool HasForm(std::string_view op);
 
-// None for attributes that no form has, as attention with a mask.
+// None for attributes that no form has, as heads of which some have no key head.
 std::vector<Form> FormsOf(const Problem& problem, const std::vector<Tensor>& inputs, const std::vector<Tensor>& got);
 
 }  // namespace assay

@@ -16,18 +16,21 @@ using formula::Graph;
 using formula::Narrowing;
 using What = Narrowing::What;
 
-constexpr int kBitsOfResults[] = {8, 11, 9, 10, 12, 13, 14, 16, 18}, kBitsOfSums[] = {8, 11, 24};
+constexpr int kBitsOfF32 = 24;
+constexpr int kBitsOfResults[] = {8, 11, 9, 10, 12, 13, 14, 16, 18}, kBitsOfSums[] = {8, 11, kBitsOfF32};
 constexpr double kNearlyEqual = 1.2;  // times the rms error of the best
 
 std::string FormatText(int bits) {
-  return bits == 8 ? "bf16" : bits == 11 ? "f16" : bits == 24 ? "f32" : fmt::format("{} bits", bits);
+  return bits == 8 ? "bf16" : bits == 11 ? "f16" : bits == kBitsOfF32 ? "f32" : fmt::format("{} bits", bits);
 }
 
 std::string DescribeNarrowing(const Graph& graph, const Narrowing& narrowing) {
   const std::string node = formula::FormulaText(graph, narrowing.node), format = FormatText(narrowing.bits);
   switch (narrowing.what) {
     case What::kRunningSum:
-      return fmt::format("running sums {} in {}", node, format);
+      return narrowing.every == 1
+                 ? fmt::format("running sums {} in {}", node, format)
+                 : fmt::format("running sums {} rounded to {} every {} terms", node, format, narrowing.every);
     case What::kReciprocal:
       return fmt::format("the reciprocal of {} rounded to {}",
                          formula::FormulaText(graph, graph.At(narrowing.node).args[1]), format);
@@ -38,31 +41,58 @@ std::string DescribeNarrowing(const Graph& graph, const Narrowing& narrowing) {
   return fmt::format("{} rounded to {}{}", node, format, where);
 }
 
-// From the outputs back to the inputs: sums and functions, whose results kernels keep.
-std::vector<Narrowing> ListNarrowings(const Graph& graph) {
-  std::vector<Narrowing> all;
+// Whether kernels keep its results: a sum, a function, an operand, or a constant that is no count.
+bool IsKept(const formula::Node& node) {
+  const bool is_kept = node.kind == formula::Kind::kMap || formula::IsReduction(node.kind) ||
+                       node.kind == formula::Kind::kIn ||
+                       (node.kind == formula::Kind::kConst && node.constant != std::trunc(node.constant));
+  return is_kept && node.numbers == formula::Numbers::kReal;
+}
+
+std::vector<std::vector<int>> FindUsers(const Graph& graph) {
   std::vector<std::vector<int>> users(graph.nodes.size());
   for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
     for (const int arg : graph.At(i).args) users[static_cast<size_t>(arg)].push_back(i);
   }
-  for (int node = static_cast<int>(graph.nodes.size()) - 1; node >= 0; --node) {
-    const formula::Node& info = graph.At(node);
-    const std::vector<int>& of_node = users[static_cast<size_t>(node)];
-    const bool is_computed = info.kind == formula::Kind::kMap || formula::IsReduction(info.kind) ||
-                             (info.kind == formula::Kind::kConst && info.constant != std::trunc(info.constant));
-    if (!is_computed || info.numbers != formula::Numbers::kReal) continue;
-    for (const int bits : kBitsOfResults) {
-      all.push_back({.node = node, .bits = bits});
-      for (const int user : of_node) {
-        if (of_node.size() > 1) all.push_back({.node = node, .user = user, .bits = bits});
-      }
-      if (formula::Maps(info, formula::Function::kDiv))
-        all.push_back({.what = What::kReciprocal, .node = node, .bits = bits});
+  return users;
+}
+
+// Narrows results of a node for all who read them or for one, its reciprocal and its running sums.
+void AddNarrowings(const Graph& graph, const std::vector<int>& users, Narrowing like, std::vector<Narrowing>& all) {
+  const formula::Node& info = graph.At(like.node);
+  const auto add = [&](What what, int user = -1, int64_t every = 1) {
+    Narrowing narrowing = like;
+    narrowing.what = what, narrowing.user = user, narrowing.every = every;
+    all.push_back(narrowing);
+  };
+  const auto is_among = [&](const auto& bits) { return std::ranges::find(bits, like.bits) != std::end(bits); };
+  if (is_among(kBitsOfResults)) {
+    add(What::kResult);
+    for (const int user : users) {
+      if (users.size() > 1) add(What::kResult, user);
     }
-    for (const int bits : kBitsOfSums) {
-      if (info.kind == formula::Kind::kSum) all.push_back({.what = What::kRunningSum, .node = node, .bits = bits});
-    }
+    if (formula::Maps(info, formula::Function::kDiv)) add(What::kReciprocal);
   }
+  if (info.kind != formula::Kind::kSum || !is_among(kBitsOfSums)) return;
+  for (const int64_t every : {1, 8, 16, 32, 64, 128}) {
+    const bool is_known = every > 1 && like.bits == kBitsOfF32;  // blocks that a kernel adds in f32 anyway
+    if (!is_known && every < graph.ExtentOf(info.reduced)) add(What::kRunningSum, -1, every);
+  }
+}
+
+// Usual formats first, and of each the nodes from the outputs back to the inputs.
+std::vector<Narrowing> ListNarrowings(const Graph& graph) {
+  std::vector<Narrowing> all;
+  const std::vector<std::vector<int>> users = FindUsers(graph);
+  const auto add = [&](Narrowing like) {
+    for (int node = static_cast<int>(graph.nodes.size()) - 1; node >= 0; --node) {
+      like.node = node;
+      if (IsKept(graph.At(node))) AddNarrowings(graph, users[static_cast<size_t>(node)], like, all);
+    }
+  };
+  add({.bits = FormatOf(DType::kF16).precision, .half = true});
+  for (const int bits : kBitsOfResults) add({.bits = bits});
+  add({.bits = kBitsOfF32});
   return all;
 }
 
@@ -94,42 +124,55 @@ class NarrowingSearch {
       const auto at = static_cast<size_t>(std::ranges::find(in_lane, element) - in_lane.begin());
       const double got = got_[static_cast<size_t>(element)];
       const Judgement meant = places().judge().Judge(element, got);
-      const double left = std::fabs(evaluator_.RunNarrowed(lane, narrowing)[at] - got);
-      if (!(left <= std::max(std::fabs(meant.error) / 2, meant.Tolerance()))) return false;
+      const double value = Store(evaluator_.RunNarrowed(lane, narrowing)[at]);
+      if (IsSame(value, got)) continue;  // of infinities there is no distance
+      if (!(std::fabs(value - got) <= std::max(std::fabs(meant.error) / 2, meant.Tolerance()))) return false;
     }
     return true;
   }
+
+  // Few bits of an output hide what was lost before, unless both are rounded likewise.
+  double Store(double value) const { return RoundTo(FormatOf(places().judge().dtype()), value); }
+  static bool IsSame(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
   std::vector<double> Evaluate(const Narrowing& narrowing) {
     std::vector<double> all(got_.size());
     for (int64_t lane = 0; lane < evaluator_.lanes(); ++lane) {
       const std::vector<int64_t> elements = evaluator_.Elements(lane);
       const std::span<const double> values = evaluator_.RunNarrowed(lane, narrowing);
-      for (size_t i = 0; i < elements.size(); ++i) all[static_cast<size_t>(elements[i])] = values[i];
+      for (size_t i = 0; i < elements.size(); ++i) all[static_cast<size_t>(elements[i])] = Store(values[i]);
     }
     return all;
   }
 
   bool Fits(const std::vector<double>& values, Reach reach, ResultFit& fit) const {
     double squares = 0, squares_meant = 0;
-    int64_t looked_at = 0, within = 0;
+    int64_t looked_at = 0, within = 0, off = 0;
     fit = {.values = std::ssize(values)};
     for (int64_t i = 0; i < fit.values; ++i) {
       if (reach == Reach::kWrongPlaces && !places().IsWrong(i)) continue;
-      const double got = got_[static_cast<size_t>(i)], error = got - values[static_cast<size_t>(i)];
+      const double got = got_[static_cast<size_t>(i)], value = values[static_cast<size_t>(i)];
       const Judgement meant = places().judge().Judge(i, got);
-      if (!std::isfinite(error) || !meant.finite) return false;
+      const double rounded = places().judge().Rounded(i);
       ++looked_at;
+      off += IsSame(rounded, got) ? 0 : 1;
+      fit.equal += IsSame(value, got) ? 1 : 0;
+      if (IsSame(value, got) && !meant.finite) {
+        ++within;  // which leaves no error, and says nothing of how large errors were
+        continue;
+      }
+      const double error = got - value;
+      if (!std::isfinite(error) || !meant.finite) return false;
       within += std::fabs(error) <= meant.Tolerance() ? 1 : 0;
-      squares += error * error, squares_meant += meant.error * meant.error;
+      squares += error * error, squares_meant += (got - rounded) * (got - rounded);
     }
     const auto count = static_cast<double>(looked_at);
-    fit.wrong = looked_at - within, fit.equal = 0, fit.rms = std::sqrt(squares / std::max(1.0, count));
-    return looked_at >= kLeastLookedAt && static_cast<double>(within) >= kLeastWithin * count &&
+    fit.wrong = looked_at - within, fit.rms = std::sqrt(squares / std::max(1.0, count));
+    return off >= kLeastOff && static_cast<double>(within) >= kLeastWithin * count && squares_meant > 0 &&
            kLeastTimes * kLeastTimes * squares <= squares_meant;
   }
 
-  static constexpr int64_t kLeastLookedAt = 8;
+  static constexpr int64_t kLeastOff = 8;  // results that are not the rounded golden value
   const WrongResult& result_;
   formula::LaneEvaluator evaluator_;
   std::vector<double> got_;
@@ -146,7 +189,14 @@ std::vector<NarrowedNode> FindNarrowedNodes(const FormulaOfResult& formula, cons
     ResultFit fit;
     const Reach reach = search.Explain(narrowing, fit);
     if (reach == Reach::kNothing) continue;
-    found.push_back({narrowing, DescribeNarrowing(formula.graph, narrowing), fit, reach});
+    std::string text = DescribeNarrowing(formula.graph, narrowing);
+    // With f16's exponents or without: they are one cause.
+    const auto known = std::ranges::find(found, text, &NarrowedNode::text);
+    if (known == found.end()) {
+      found.push_back({narrowing, std::move(text), fit, reach});
+    } else if (fit.rms < known->fit.rms) {
+      *known = {narrowing, std::move(text), fit, reach};
+    }
   }
   std::ranges::stable_sort(found, [](const NarrowedNode& a, const NarrowedNode& b) {
     return a.reach != b.reach ? a.reach > b.reach : a.fit.rms < b.fit.rms;

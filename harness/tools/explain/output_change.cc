@@ -12,8 +12,8 @@ namespace {
 
 using Kind = OutputChange::Kind;
 
-// An output of few bits is told from one of many by so many values that need more.
-constexpr int64_t kLeastNarrowed = 16;
+// An output of few bits is told from one of many by as many bits that are 0 in values that need them.
+constexpr int64_t kLeastBitsLost = 12;
 
 double RoundTo(double x, int bits) {
   if (x == 0 || !std::isfinite(x)) return x;
@@ -32,6 +32,7 @@ int64_t FindSource(const OutputChange& change, const Shape& shape, int64_t eleme
   const int64_t extent = shape[change.axis], stride = RowMajorStrides(shape)[change.axis];
   const int64_t i = element / stride % extent;
   const int64_t from = change.kind == Kind::kShifted ? i - change.by : ((i + change.by) ^ 1) - change.by;
+  if (change.round) return element + ((from + extent) % extent - i) * stride;
   return element + ((from < 0 || from >= extent ? i : from) - i) * stride;
 }
 
@@ -59,16 +60,17 @@ bool IsWithinRounding(const Judgement& judged, double value, int bits) {
 
 bool IsRounded(int bits, const ElementJudge& judge, std::span<const double> values,
                const std::function<bool(int64_t)>& is_at) {
-  int64_t narrowed = 0;
+  int64_t lost = 0;
+  const int bits_lost = FormatOf(judge.dtype()).precision - bits;
   for (int64_t i = 0; i < std::ssize(values); ++i) {
     if (!is_at(i)) continue;
     const double value = values[static_cast<size_t>(i)], right = judge.Rounded(i);
     if (value != RoundTo(value, bits)) return false;
     const Judgement judged = judge.Judge(i, value);
     if (!judged.accepted && !IsWithinRounding(judged, value == 0 ? right : value, bits)) return false;
-    narrowed += right != RoundTo(right, bits) ? 1 : 0;
+    lost += right != RoundTo(right, bits) ? bits_lost : 0;
   }
-  return narrowed >= kLeastNarrowed;
+  return lost >= kLeastBitsLost;
 }
 
 }  // namespace
@@ -78,7 +80,10 @@ std::vector<OutputChange> ListOutputChanges(const Tensor& got) {
   const Shape& shape = got.shape();
   for (size_t axis = shape.size(); axis-- > 0;) {
     if (shape[axis] < 2) continue;
-    for (const int64_t by : {1, -1}) changes.push_back({.kind = Kind::kShifted, .axis = axis, .by = by});
+    for (const bool round : {false, true}) {
+      if (round && shape[axis] == 2) continue;  // they are neighbours
+      for (const int64_t by : {1, -1}) changes.push_back({Kind::kShifted, axis, by, round});
+    }
     for (const int64_t by : {0, 1}) changes.push_back({.kind = Kind::kNeighbours, .axis = axis, .by = by});
   }
   if (shape.size() > 1 && shape.back() > 1 && shape[shape.size() - 2] > 1) {
@@ -95,7 +100,7 @@ std::vector<OutputChange> ListOutputChanges(const Tensor& got) {
 }
 
 bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tensor& got, std::span<const double> values,
-               const std::function<bool(int64_t)>& is_at, const std::function<void(int64_t, double)>& hit) {
+               const std::function<bool(int64_t)>& is_at, const std::function<void(int64_t, const Judgement&)>& hit) {
   if (change.kind == Kind::kRounded) return IsRounded(change.bits, judge, values, is_at);
   const int64_t parts = std::ssize(values) / got.size();
   for (int64_t i = 0; i < std::ssize(values); ++i) {
@@ -103,14 +108,16 @@ bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tens
     const double value = values[static_cast<size_t>(i)];
     if (change.kind == Kind::kZeros) {
       if (value != 0) return false;
-      hit(i, judge.Judge(i, value).Tolerance());
+      Judgement zero = judge.Judge(i, value);
+      zero.error = 0;
+      hit(i, zero);
       continue;
     }
     const int64_t source = FindSource(change, got.shape(), i / parts) * parts + i % parts;
     const double undone = change.kind == Kind::kFlipped ? FlipBit(got, i, change.bits) : Undo(change.kind, value);
     const Judgement judged = judge.Judge(source, undone);
     if (!judged.accepted || judge.IsOpen(source)) return false;
-    hit(i, judged.Tolerance());
+    hit(i, judged);
   }
   return true;
 }
@@ -129,7 +136,8 @@ std::string DescribeOutputChange(const std::string& output, const OutputChange& 
     case Kind::kNeighbours:
       return fmt::format("{} with neighbours along axis {} exchanged", what, change.axis);
     case Kind::kShifted:
-      return fmt::format("{} shifted by {} along axis {}", what, change.by, change.axis);
+      return fmt::format("{} shifted by {} along axis {}{}", what, change.by, change.axis,
+                         change.round ? ", round the end" : "");
     case Kind::kTransposed:
       return what + " stored as its transpose lies";
     case Kind::kReadTransposed:

@@ -27,18 +27,19 @@ struct OutputChange {
     kRounded
   };
   Kind kind = Kind::kZeros;
-  size_t axis = 0;  // kNeighbours: elements 2 i - by and 2 i + 1 - by in each other's place; kShifted
-  int64_t by = 0;   // kShifted: what belongs so many places before, at the end what belongs at the first or last one
-  int bits = 0;     // kRounded: significant ones that are left; kFlipped: number of the one, from the last on
+  size_t axis = 0;     // kNeighbours: elements 2 i - by and 2 i + 1 - by in each other's place; kShifted
+  int64_t by = 0;      // kShifted: what belongs so many places before
+  bool round = false;  // kShifted: at the end what belongs at the other end, else what belongs there
+  int bits = 0;        // kRounded: significant ones that are left; kFlipped: number of the one, from the last on
   size_t output = 0;
 };
 
 std::vector<OutputChange> ListOutputChanges(const Tensor& got);
 
 // Whether the value at each of these places is what the change makes of a right result. `is_at` says of an index of
-// golden values whether it is looked at, `values` are those of `got`; `hit` is told the tolerance that it hits.
+// golden values whether it is looked at, `values` are those of `got`; `hit` is told how each is judged then.
 bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tensor& got, std::span<const double> values,
-               const std::function<bool(int64_t)>& is_at, const std::function<void(int64_t, double)>& hit);
+               const std::function<bool(int64_t)>& is_at, const std::function<void(int64_t, const Judgement&)>& hit);
 
 // "the output y shifted by 1 along axis 0"
 std::string DescribeOutputChange(const std::string& output, const OutputChange& change);

@@ -21,6 +21,7 @@
 #include "harness/tools/explain/evidence.h"
 #include "harness/tools/explain/holding_contract.h"
 #include "harness/tools/explain/ranking.h"
+#include "harness/tools/explain/verb_explain_folders.h"
 #include "harness/tools/explain/verb_explain_sources.h"
 
 namespace assay::cli {
@@ -28,7 +29,7 @@ namespace {
 
 struct ExplainOptions {
   std::filesystem::path folder;
-  std::string case_id, derive;
+  std::string case_id, filter, derive;
   CheckRequest request;
   RunOptions run;
   double search_s = 10;
@@ -229,11 +230,7 @@ Result<ExplainedCase> ExplainCase(const ExplainOptions& options, CaseWithOutputs
 }
 
 ReadCases ReadAll(const ExplainOptions& options) {
-  if (!options.folder.empty()) {
-    auto cases = ReadFailureFolder(options.folder);
-    if (!cases) return tl::unexpected(Refusal{kExitUsage, cases.error().message});
-    return *std::move(cases);
-  }
+  if (!options.folder.empty()) return ReadFolder(options.folder, options.filter);
   return options.case_id.empty() ? ReadTensors(options.request)
                                  : ExecuteCase(options.case_id, options.run, options.request);
 }
@@ -272,7 +269,7 @@ void RequireOneSource(const CLI::App& verb) {
   const auto is_given = [&](const char* name) { return verb.count(name) > 0; };
   const auto given = std::ranges::count_if(sources, is_given);
   if (given == 0) {
-    throw CLI::RequiredError("FOLDER of a failure, --case ID, or --op with its tensors");
+    throw CLI::RequiredError("FOLDER of a failure, a run or a manifest, --case ID, or --op with its tensors");
   }
   if (given > 1) throw CLI::ValidationError("FOLDER, --case and --op are three sources of results; give one");
   const auto exclude = [&](const char* source, const std::vector<const char*>& others) {
@@ -283,6 +280,7 @@ void RequireOneSource(const CLI::App& verb) {
   const std::vector<const char*> backends = {"--backend", "--plugin", "--kernels", "--framework", "--impl"};
   const std::vector<const char*> tensors = {"--attr", "--output", "--dtype", "--contract", "--require", "--exact-ulp"};
   exclude("--op", backends), exclude("FOLDER", backends);
+  exclude("--op", {"--filter"}), exclude("--case", {"--filter"});
   exclude("--case", tensors), exclude("FOLDER", tensors), exclude("FOLDER", {"--input"});
   for (const char* name : {"--input", "--output"}) {
     if (is_given("--op") && !is_given(name)) throw CLI::RequiredError(name);
@@ -296,7 +294,12 @@ void AddExplainVerb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand(
       "explain",
       "Explain a wrong result: where, by which mistake or arithmetic, and by what it would pass; or rank several");
-  verb->add_option("FOLDER", o->folder, "failure folder of a run, failures/<hash>");
+  verb->add_option(
+      "FOLDER", o->folder,
+      "failure folder of a run, failures/<hash>; a run with kept outputs (--evidence); or a folder of assay "
+      "inputs in which outputs have come back");
+  verb->add_option("--filter", o->filter, "cases of a run or a manifest, as in assay run; default: all that fail")
+      ->type_name("GLOBS");
   verb->add_option("--case", o->case_id, "id of a case, which each implementation of --backend executes")
       ->type_name("ID");
   AddTensorOptions(*verb, o->request);

@@ -61,18 +61,16 @@ Status AddResult(const CheckRequest& request, const std::string& name, CaseWithO
   return {};
 }
 
-// The declared contract as --contract takes it: what a declaration does not say of functions is that they are exact.
-std::string ContractToJudgeBy(const Attempt& attempt) {
-  const std::string text = ToText(attempt.contract);
-  return text.find("math=") == std::string::npos ? text + "; math=0" : text;
-}
-
 bool IsBreakdown(const Record& record) {
   const auto verdict = ParseVerdict(record.verdict);
   return verdict == Verdict::kCrash || verdict == Verdict::kError || verdict == Verdict::kTimeout;
 }
 
 }  // namespace
+
+std::string ContractToJudgeBy(const std::string& declared) {
+  return declared.find("math=") == std::string::npos ? declared + "; math=0" : declared;
+}
 
 ReadCases ReadTensors(const CheckRequest& request) {
   const auto op = FindOperator(request.op);
@@ -106,7 +104,7 @@ ReadCases ExecuteCase(const std::string& id, const RunOptions& options, const Ch
                          .outputs = std::move(attempt.outputs),
                          .said = record.verdict + reason,
                          .has_failed = IsBreakdown(record)};
-      result.judged_by.contract = ContractToJudgeBy(attempt);
+      result.judged_by.contract = ContractToJudgeBy(ToText(attempt.contract));
       result.judged_by.tier = options.tier;
       read.results.push_back(std::move(result));
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From where assay explain has its cases: files of tensors, or devices that compute them now. Failure folders are read
-// by ReadFailureFolder.
+// From where assay explain has its cases: files of tensors, or devices that compute them now. Folders are read by
+// ReadFolder.
 #pragma once
 
 #include <string>
@@ -12,6 +12,9 @@
 #include "harness/tools/explain/case_with_outputs.h"
 
 namespace assay::cli {
+
+// A declared contract as --contract takes it: a declaration that says nothing of functions means that they are exact.
+std::string ContractToJudgeBy(const std::string& declared);
 
 using ReadCases = tl::expected<std::vector<CaseWithOutputs>, Refusal>;
 

@@ -2,90 +2,113 @@
 #include "harness/tools/explain/wrong_places.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace assay {
 namespace {
 
-constexpr double kLeastBits = 16;
+constexpr double kBitsOfExact = 2, kMostBits = 24;
 
-// Bits that an element says which was that far off and hits a tolerance: few where only few values are possible.
-double BitsOf(const Judgement& meant, double tolerance) {
-  constexpr double kBitsOfExact = 2, kMostBits = 24;
+// Zero and small whole numbers come out of many mistakes: a value says no more than the bits that it has itself.
+double BitsOfValue(double x) {
+  if (x == 0 || !std::isfinite(x)) return kBitsOfExact;
+  int exponent = 0;
+  const auto digits = static_cast<uint64_t>(std::ldexp(std::frexp(std::fabs(x), &exponent), 53));
+  return kBitsOfExact + 53 - std::countr_zero(digits);
+}
+
+// The bits that a value says which was that far off and hits another one: few where only few values are possible.
+double BitsOf(double share, const Judgement& meant, const Judgement& hit, double got) {
   if (!meant.finite) return 0;
+  const double tolerance = hit.Tolerance(), near = share * tolerance;
   if (meant.allowed == 0 || tolerance == 0) return kBitsOfExact;
-  return std::clamp(std::log2(std::fabs(meant.error) / tolerance), 0.0, kMostBits);
+  const double reach = std::fabs(hit.error) <= near ? near : tolerance;
+  return std::clamp(std::log2(std::fabs(meant.error) / reach), 0.0, std::min(kMostBits, BitsOfValue(got)));
+}
+
+// Right elements are about as near to one value as to another: none is further off than twice the worst of many.
+double ShareOf(int64_t right, double worst) {
+  constexpr int64_t kMany = 32;
+  return right < kMany ? 1 : std::clamp(2 * worst, 0x1p-12, 1.0);
 }
 
 }  // namespace
 
-WrongPlaces::WrongPlaces(const WrongResult& result)
-    : result_(result), bound_(result.op.Bound(result.problem, result.output, result.golden, result.contract)) {
-  judge_.emplace(result.golden, bound_, result.contract, result.got[result.output].dtype());
-  for (size_t k = 0; k < result.got.size(); ++k) {
-    if (k == result.output) {
-      LookAt(k, *judge_);
-      continue;
-    }
-    const Golden golden = result.op.ComputeGolden(result.problem, k, result.inputs, result.tier);
-    const BoundModel bound = result.op.Bound(result.problem, k, golden, result.contract);
-    LookAt(k, ElementJudge(golden, bound, result.contract, result.got[k].dtype()));
-  }
+WrongPlaces::WrongPlaces(const WrongResult& result) : result_(result) {
+  for (size_t k = 0; k < result.got.size(); ++k) outputs_.push_back(LookAt(k));
+  for (const auto& output : outputs_) AddBits(*output);
 }
 
-void WrongPlaces::LookAt(size_t output, const ElementJudge& judge) {
+// Stops where they are enough: most wrong results have thousands of wrong elements.
+void WrongPlaces::AddBits(const MeantOutput& output) {
   constexpr double kBitsOfSpecial = 4, kMostOfSpecial = 8;
-  const std::vector<double> values = result_.got[output].ToDoubles();
-  std::vector<bool>& wrong = wrong_.emplace_back(values.size());
   double of_special = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const Judgement judged = judge.Judge(static_cast<int64_t>(i), values[i]);
-    if (judged.accepted) continue;
-    wrong[i] = true;
-    if (output != result_.output) continue;
-    if (!judged.finite) {
-      of_special = std::min(of_special + kBitsOfSpecial, kMostOfSpecial);
-    } else {
-      bits_ += BitsOf(judged, judged.Tolerance());
-    }
+  for (size_t i = 0; i < output.values.size() && bits_ < kLeastBits; ++i) {
+    if (!output.wrong[i]) continue;
+    const Judgement meant = output.judge->Judge(static_cast<int64_t>(i), output.values[i]);
+    Judgement hit = meant;
+    hit.error = 0;
+    bits_ += BitsOf(output.share, meant, hit, output.values[i]);
+    if (!meant.finite) of_special = std::min(of_special + kBitsOfSpecial, kMostOfSpecial);
   }
-  if (output == result_.output) values_ = values;
   bits_ += of_special;
-  counts_.push_back(std::ranges::count(wrong, true));
+}
+
+std::unique_ptr<WrongPlaces::MeantOutput> WrongPlaces::LookAt(size_t k) const {
+  auto output = std::make_unique<MeantOutput>();
+  const bool is_known = k == result_.output;
+  if (!is_known) output->golden = result_.op.ComputeGolden(result_.problem, k, result_.inputs, result_.tier);
+  const Golden& golden = is_known ? result_.golden : output->golden;
+  output->bound = result_.op.Bound(result_.problem, k, golden, result_.contract);
+  output->judge.emplace(golden, output->bound, result_.contract, result_.got[k].dtype());
+  output->values = result_.got[k].ToDoubles();
+  output->wrong.resize(output->values.size());
+  int64_t right = 0;
+  double worst = 0;
+  for (size_t i = 0; i < output->values.size(); ++i) {
+    const Judgement judged = output->judge->Judge(static_cast<int64_t>(i), output->values[i]);
+    output->wrong[i] = !judged.accepted;
+    output->count += judged.accepted ? 0 : 1;
+    if (!judged.accepted || !judged.finite || judged.allowed == 0) continue;
+    worst = std::max(worst, std::fabs(judged.error) / judged.Tolerance());
+    ++right;
+  }
+  output->share = ShareOf(right, worst);
+  return output;
 }
 
 bool WrongPlaces::IsWrongElement(int64_t element) const {
-  if (!IsComplex(judge_->dtype())) return IsWrong(element);
+  if (!IsComplex(judge().dtype())) return IsWrong(element);
   return IsWrong(2 * element) || IsWrong(2 * element + 1);
 }
 
-bool WrongPlaces::AreRight(size_t output, const ElementJudge& changed, const Tensor& got) const {
-  const std::vector<bool>& wrong = wrong_[output];
-  if (counts_[output] == 0) return output != result_.output;
-  if (counts_[output] == std::ssize(wrong)) return false;
+std::optional<double> WrongPlaces::CountBits(size_t k, const ElementJudge& changed, const Tensor& got) const {
+  const MeantOutput& output = *outputs_[k];
+  if (output.count == 0) return k == result_.output ? std::nullopt : std::optional(0.0);
+  if (output.count == std::ssize(output.wrong)) return std::nullopt;
   const std::vector<double> values = got.ToDoubles();
   double bits = 0;
-  for (size_t i = 0; i < wrong.size(); ++i) {
-    if (!wrong[i]) continue;
-    const auto at = static_cast<int64_t>(i);
-    const Judgement judged = changed.Judge(at, values[i]);
-    if (!judged.accepted || changed.IsOpen(at)) return false;
-    if (output == result_.output) bits += BitsOf(judge_->Judge(at, values[i]), judged.Tolerance());
+  for (int64_t i = 0; i < std::ssize(values); ++i) {
+    const double value = values[static_cast<size_t>(i)];
+    if (!output.wrong[static_cast<size_t>(i)]) continue;
+    const Judgement judged = changed.Judge(i, value);
+    if (!judged.accepted || changed.IsOpen(i)) return std::nullopt;
+    bits += BitsOf(output.share, output.judge->Judge(i, value), judged, value);
   }
-  return output != result_.output || bits >= kLeastBits;
+  return bits;
 }
 
 ResultFit WrongPlaces::Fit(const ElementJudge& changed, const Tensor& got) const {
-  const std::vector<bool>& wrong = wrong_[result_.output];
   const std::vector<double> values = got.ToDoubles();
   ResultFit fit{.values = std::ssize(values)};
   double squares = 0;
   for (int64_t i = 0; i < fit.values; ++i) {
     const double value = values[static_cast<size_t>(i)];
-    const ElementJudge& judge = wrong[static_cast<size_t>(i)] ? changed : *judge_;
-    const Judgement judged = judge.Judge(i, value);
+    const ElementJudge& by = IsWrong(i) ? changed : judge();
+    const Judgement judged = by.Judge(i, value);
     if (judged.finite) squares += judged.error * judged.error;
-    const double rounded = judge.Rounded(i);
+    const double rounded = by.Rounded(i);
     fit.equal += value == rounded || (std::isnan(value) && std::isnan(rounded)) ? 1 : 0;
   }
   fit.rms = std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, fit.values)));
@@ -93,25 +116,26 @@ ResultFit WrongPlaces::Fit(const ElementJudge& changed, const Tensor& got) const
 }
 
 Reach WrongPlaces::Explain(const OutputChange& change, ResultFit& fit) const {
-  for (size_t k = 0; k < counts_.size(); ++k) {
-    if (k != result_.output && counts_[k] > 0) return Reach::kNothing;
-  }
-  const Tensor& got = result_.got[result_.output];
-  const std::vector<bool>& wrong = wrong_[result_.output];
-  fit = {.values = std::ssize(wrong)};
+  const MeantOutput& output = wrong_output();
+  const auto is_right = [&](const auto& other) { return other.get() == &output || other->count == 0; };
+  if (!std::ranges::all_of(outputs_, is_right)) return Reach::kNothing;
+  fit = {.values = std::ssize(output.values)};
   double bits = 0;
-  const std::vector<double>& values = values_;
-  const auto add = [&](int64_t i, double tolerance) {
-    bits += BitsOf(judge_->Judge(i, values[static_cast<size_t>(i)]), tolerance);
+  const auto add = [&](int64_t i, const Judgement& hit) {
+    const double value = output.values[static_cast<size_t>(i)];
+    const bool is_zero = change.kind == OutputChange::Kind::kZeros;  // which says all that it has to
+    bits += BitsOf(output.share, output.judge->Judge(i, value), hit, is_zero ? 0.1 : value);
   };
   const auto is_any = [](int64_t) { return true; };
   const auto is_wrong = [&](int64_t i) { return IsWrong(i); };
   const bool counts = change.kind != OutputChange::Kind::kRounded;
-  if (IsChanged(change, *judge_, got, values, is_any, add) && (!counts || bits >= kLeastBits)) return Reach::kAll;
-  bits = 0;
-  const bool explains = counts_[result_.output] > 0 && IsChanged(change, *judge_, got, values, is_wrong, add) &&
-                        (!counts || bits >= kLeastBits);
-  return explains ? Reach::kWrongPlaces : Reach::kNothing;
+  const auto explains = [&](const std::function<bool(int64_t)>& is_at) {
+    bits = 0;
+    return IsChanged(change, judge(), result_.got[result_.output], output.values, is_at, add) &&
+           (!counts || bits >= kLeastBits);
+  };
+  if (explains(is_any)) return Reach::kAll;
+  return output.count > 0 && explains(is_wrong) ? Reach::kWrongPlaces : Reach::kNothing;
 }
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 // The places where a result is wrong as it was meant: what explains these alone is a bug of one tile, row or lane.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -9,21 +10,25 @@
 
 namespace assay {
 
+// Bits of evidence that a cause needs. Of some two hundred that are tried, one in forty results has one by chance.
+inline constexpr double kLeastBits = 13;
+
 class WrongPlaces {
  public:
   // The result must outlive it.
   explicit WrongPlaces(const WrongResult& result);
 
-  // How much the wrong output's elements say: of each how often its tolerance goes into its error; few bits where few
-  // values are possible, and all NaN and infinities together say as little as two exact values.
+  // How much the wrong elements of all outputs say: of each how often what right elements are off goes into its error;
+  // few bits where few values are possible, and all NaN and infinities together say as little as two exact values.
+  // Counted until they are kLeastBits.
   double bits() const { return bits_; }
-  const ElementJudge& judge() const { return *judge_; }  // of the wrong output
-  bool IsWrong(int64_t i) const { return wrong_[result_.output][static_cast<size_t>(i)]; }
+  const ElementJudge& judge() const { return *wrong_output().judge; }
+  bool IsWrong(int64_t i) const { return wrong_output().wrong[static_cast<size_t>(i)]; }  // of the wrong output
   bool IsWrongElement(int64_t element) const;
 
-  // Whether some elements of the output are wrong, not all, and each of them is right for this judge. True of an output
-  // without wrong elements, unless it is the wrong one.
-  bool AreRight(size_t output, const ElementJudge& changed, const Tensor& got) const;
+  // The bits that an output's wrong elements say for this judge, 0 without such elements. nullopt where one of them is
+  // wrong for it, too, all elements are wrong as meant, or it is the wrong output and has none.
+  std::optional<double> CountBits(size_t output, const ElementJudge& changed, const Tensor& got) const;
 
   // Measures the wrong output against the changed case in its wrong elements, and as it was meant elsewhere.
   ResultFit Fit(const ElementJudge& changed, const Tensor& got) const;
@@ -32,14 +37,24 @@ class WrongPlaces {
   Reach Explain(const OutputChange& change, ResultFit& fit) const;
 
  private:
-  void LookAt(size_t output, const ElementJudge& judge);
+  // An output beside what was meant. The judge has pointers to the others.
+  struct MeantOutput {
+    Golden golden;  // of another output than the wrong one
+    BoundModel bound;
+    std::optional<ElementJudge> judge;
+    std::vector<double> values;
+    std::vector<bool> wrong;
+    int64_t count = 0;  // of wrong ones
+    // How far right elements are off, as a share of their tolerance, which is made for the worst of all orders.
+    double share = 1;
+  };
+
+  const MeantOutput& wrong_output() const { return *outputs_[result_.output]; }
+  std::unique_ptr<MeantOutput> LookAt(size_t output) const;
+  void AddBits(const MeantOutput& output);
 
   const WrongResult& result_;
-  BoundModel bound_;
-  std::optional<ElementJudge> judge_;     // of the wrong output, as it was meant
-  std::vector<std::vector<bool>> wrong_;  // of each output, by number
-  std::vector<int64_t> counts_;
-  std::vector<double> values_;  // of the wrong output
+  std::vector<std::unique_ptr<MeantOutput>> outputs_;
   double bits_ = 0;
 };
 

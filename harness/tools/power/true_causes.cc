@@ -13,7 +13,8 @@
 namespace assay {
 namespace {
 
-constexpr const char* kList = "causes.txt";
+// Lines of other parts come first, since globs of the tuned one are wide.
+constexpr const char *kList = "causes.txt", *kListsOfOtherParts[] = {"held_causes.txt", "fresh_causes.txt"};
 constexpr std::string_view kNone = "none";
 
 bool MatchesAny(const std::vector<std::string>& globs, std::string_view text) {
@@ -43,22 +44,30 @@ Result<TrueCause> ParseLine(std::string_view line) {
   return cause;
 }
 
-}  // namespace
-
-Result<TrueCauses> TrueCauses::Read(const std::filesystem::path& plugin) {
-  const std::filesystem::path list = plugin.parent_path() / kList;
+Status AddLines(const std::filesystem::path& list, std::vector<TrueCause>& causes) {
   std::ifstream file(list);
-  if (!file) {
-    return UsageError(fmt::format(
-        "cannot read {}, the true causes of the corpus' faults: copy it from tests/faults/corpus", list.string()));
-  }
-  TrueCauses causes;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     if (line.empty() || line.starts_with('#')) continue;
     auto cause = ParseLine(line);
     if (!cause) return UsageError(fmt::format("{}:{}: '{}' {}", list.string(), number, line, cause.error().message));
-    causes.lines_.push_back(*std::move(cause));
+    causes.push_back(*std::move(cause));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TrueCauses> TrueCauses::Read(const std::filesystem::path& plugin) {
+  const std::filesystem::path folder = plugin.parent_path();
+  if (!std::filesystem::exists(folder / kList)) {
+    return UsageError(
+        fmt::format("cannot read {}, the true causes of the corpus' faults: copy it from tests/faults/corpus",
+                    (folder / kList).string()));
+  }
+  TrueCauses causes;
+  for (const char* list : {kListsOfOtherParts[0], kListsOfOtherParts[1], kList}) {
+    if (Status read = AddLines(folder / list, causes.lines_); !read) return tl::unexpected(read.error());
   }
   return causes;
 }

@@ -35,6 +35,16 @@ TEST_F(FaultNaming, TheFirstLineThatMatchesIsTheCause) {
   EXPECT_EQ(of_others->hints, (std::vector<std::string>{"*rows*"}));
 }
 
+TEST_F(FaultNaming, LinesOfOtherPartsComeBeforeTheGlobsOfTheTunedOne) {
+  for (const char* list : {"held_causes.txt", "fresh_causes.txt"})
+    std::ofstream(folder_ / list) << "matmul fault." << list << " terms *last*\n";
+  const auto causes = Read("matmul fault.* attribute alpha=*\n");
+  ASSERT_TRUE(causes);
+  EXPECT_EQ(causes->Find("matmul", "fault.held_causes.txt")->kind, "terms");
+  EXPECT_EQ(causes->Find("matmul", "fault.fresh_causes.txt")->kind, "terms");
+  EXPECT_EQ(causes->Find("matmul", "fault.other")->kind, "attribute");
+}
+
 TEST_F(FaultNaming, ALineWithoutACauseIsRefusedWithItsNumber) {
   const auto causes = Read("* fault.a terms none\nmatmul fault.b terms\n");
   ASSERT_FALSE(causes);
