@@ -131,6 +131,7 @@ constexpr const char* kWide = "";       // no output is narrower than the sums
 constexpr OperatorTies kOperators[] = {
     {"add", "add/bf16/n=70/fill=normal/seed=0"},
     {"attention", kFunctions},
+    {"clamped_swiglu", kFunctions},
     {"conv", "conv/bf16/n=2,c=4,o=3,i=6,k=3,pad=1/fill=normal/seed=0"},
     {"cumsum", "cumsum/f16/rows=3,n=100/fill=normal/seed=0"},
     {"dequantize", "dequantize/u8-f32-u8-bf16/rows=3,n=70,per=row/fill=normal/seed=0"},
@@ -139,6 +140,7 @@ constexpr OperatorTies kOperators[] = {
     {"fused_add_rms_norm", "fused_add_rms_norm/bf16/rows=3,n=20/fill=normal/seed=0", 1},
     {"gather", kCopies},
     {"gelu", kFunctions},
+    {"gelu_and_mul", kFunctions},
     {"group_norm", kFunctions},
     {"layer_norm", kFunctions},
     {"layer_norm_backward", "layer_norm_backward/f16-f16-f32-f32-f16-f16/rows=9,n=20/fill=normal/seed=0", 2},
@@ -158,15 +160,18 @@ constexpr OperatorTies kOperators[] = {
     {"top_k", kCopies},
 };
 
-// Rows of tables (ops/defs/elementwise.cc). Of the first a function's own error reaches both neighbours, as it does
-// with a division; of the second results are exact.
+// Rows of tables (ops/defs/elementwise.cc and activations.cc). Of the first a function's own error reaches both
+// neighbours, as it does with a division; of the second results are exact.
 constexpr std::string_view kElementwiseFunctions =
-    "acos acosh asin asinh atan atanh cbrt cos cosh div erf erfc exp exp2 expm1 log log10 log1p log2 reciprocal rsqrt "
-    "sigmoid sin sinh sqrt tan tanh";
+    "acos acosh asin asinh atan atanh cbrt celu cos cosh div elu erf erfc exp exp2 expm1 hardsigmoid hardswish "
+    "leaky_relu "
+    "log log10 log1p log2 logsigmoid mish quick_gelu reciprocal rsqrt selu sigmoid silu sin sinh softcap softplus "
+    "softsign "
+    "sqrt tan tanh";
 constexpr std::string_view kExactElements =
     "abs cast ceil clip equal floor greater greater_equal isfinite isinf isnan less less_equal logical_and logical_not "
-    "logical_or maximum minimum neg not_equal relu round sign trunc where";
-constexpr std::string_view kProducts = "mul square";
+    "logical_or maximum minimum neg not_equal relu relu6 round sign trunc where";
+constexpr std::string_view kProducts = "mul prelu square";
 
 // Ties that a twin decides: results that take them away from zero, and toward it, are wrong there.
 Wrong CountDecided(const Problem& problem, size_t output, const Twin& twin) {
