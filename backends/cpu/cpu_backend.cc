@@ -9,6 +9,7 @@
 #include "backends/cpu/fft.h"
 #include "backends/cpu/identities.h"
 #include "backends/cpu/indexed.h"
+#include "backends/cpu/losses.h"
 #include "backends/cpu/matmul.h"
 #include "backends/cpu/norm_backward.h"
 #include "backends/cpu/norms.h"
@@ -82,6 +83,13 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<GroupNorm<Variance::kTwoPass>>("group_norm", "two-pass"),
     RowOf<GroupNorm<Variance::kWelford>>("group_norm", "welford"),
     RowOf<GroupNorm<Variance::kOnePass>>("group_norm", "one-pass"),
+    RowOf<InstanceNorm<Variance::kTwoPass>>("instance_norm", "two-pass"),
+    RowOf<InstanceNorm<Variance::kWelford>>("instance_norm", "welford"),
+    RowOf<InstanceNorm<Variance::kOnePass>>("instance_norm", "one-pass"),
+    RowOf<BatchNorm<false>>("batch_norm", "direct"),
+    RowOf<BatchNorm<true>>("batch_norm", "folded"),
+    RowOf<BatchNormTraining<Variance::kTwoPass>>("batch_norm_training", "two-pass"),
+    RowOf<BatchNormTraining<Variance::kOnePass>>("batch_norm_training", "one-pass"),
     RowOf<RmsNorm<SequentialFold>>("rms_norm", "sequential"),
     RowOf<RmsNorm<StridedFold>>("rms_norm", "strided"),
     RowOf<FusedAddRmsNorm<SequentialFold>>("fused_add_rms_norm", "sequential", plugin::kRealTypes, kAnyInPlace),
@@ -90,6 +98,16 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     PlanRowOf<LayerNormBackward<true>>("layer_norm_backward", "by-blocks"),
     RowOf<SoftmaxBackward<SequentialFold>>("softmax_backward", "sequential"),
     RowOf<SoftmaxBackward<PairwiseFold>>("softmax_backward", "pairwise"),
+    RowOf<LogSoftmaxBackward<SequentialFold>>("log_softmax_backward", "sequential"),
+    RowOf<LogSoftmaxBackward<PairwiseFold>>("log_softmax_backward", "pairwise"),
+    RowOf<CrossEntropy<false>>("cross_entropy", "two-pass"),
+    RowOf<CrossEntropy<true>>("cross_entropy", "online"),
+    RowOf<CrossEntropyBackward<false>>("cross_entropy_backward", "two-pass"),
+    RowOf<CrossEntropyBackward<true>>("cross_entropy_backward", "online"),
+    RowOf<ElementLoss<SequentialFold>>("kl_div", "sequential"),
+    RowOf<ElementLoss<PairwiseFold>>("kl_div", "pairwise"),
+    RowOf<ElementLoss<SequentialFold>>("mse", "sequential"),
+    RowOf<ElementLoss<PairwiseFold>>("mse", "pairwise"),
     RowOf<ExpRows>("exp", "direct"),
     RowOf<Elementwise<SquaredExp>>("exp", "squared"),
     RowOf<LogRows>("log", "direct"),

@@ -82,10 +82,10 @@ std::vector<std::string> IdleFaults(Corpus& corpus, const FormulaOperator& op) {
 }
 
 // A NaN that goes into these reductions makes the whole result NaN by way of another one, too: the mean and the
-// variance of group_norm, and the means of g and of g z in the gradient's dx.
+// variance of group_norm and instance_norm, and the means of g and of g z in the gradient's dx.
 bool IsHiddenByAnother(const std::string& op, const std::string& fault) {
   const bool is_blind = fault.ends_with("-blind-to-nan");
-  if (op == "group_norm") return is_blind && fault.starts_with("fault.reduction-");
+  if (op == "group_norm" || op == "instance_norm") return is_blind && fault.starts_with("fault.reduction-");
   return op == "layer_norm_backward" && is_blind && fault.starts_with("fault.reduction-2-");
 }
 
