@@ -11,6 +11,7 @@
 #include "backends/cpu/indexed.h"
 #include "backends/cpu/losses.h"
 #include "backends/cpu/matmul.h"
+#include "backends/cpu/movement.h"
 #include "backends/cpu/norm_backward.h"
 #include "backends/cpu/norms.h"
 #include "backends/cpu/parallel.h"
@@ -146,6 +147,22 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     PlanRowOf<Indexed<GatherByPlace>>("gather", "by-place", plugin::kRealTypesAndIntegers),
     PlanRowOf<Indexed<ScatterInOrder>>("scatter_add", "in-order", plugin::kRealTypesAndIntegers),
     PlanRowOf<Indexed<ScatterUpdatesFirst>>("scatter_add", "updates-first", plugin::kRealTypesAndIntegers),
+    RowOf<Concat<false>>("concat", "by-element", plugin::kRealTypesAndIntegers),
+    RowOf<Concat<true>>("concat", "by-stretch", plugin::kRealTypesAndIntegers),
+    RowOf<Flip<false>>("flip", "by-element", plugin::kRealTypesAndIntegers),
+    RowOf<Flip<true>>("flip", "by-stretch", plugin::kRealTypesAndIntegers),
+    RowOf<OneHot<false>>("one_hot", "by-element", plugin::kRealTypesAndIntegers),
+    RowOf<OneHot<true>>("one_hot", "scattered", plugin::kRealTypesAndIntegers),
+    RowOf<Pad<false>>("pad", "by-element", plugin::kRealTypesAndIntegers),
+    RowOf<Pad<true>>("pad", "by-stretch", plugin::kRealTypesAndIntegers),
+    RowOf<Roll<false>>("roll", "by-element", plugin::kRealTypesAndIntegers),
+    RowOf<Roll<true>>("roll", "by-stretch", plugin::kRealTypesAndIntegers),
+    RowOf<TakeAlongAxis<false>>("take_along_axis", "in-order", plugin::kRealTypesAndIntegers),
+    RowOf<TakeAlongAxis<true>>("take_along_axis", "by-place", plugin::kRealTypesAndIntegers),
+    RowOf<Transpose<false>>("transpose", "by-element", plugin::kRealTypesAndIntegers),
+    RowOf<Transpose<true>>("transpose", "by-tiles", plugin::kRealTypesAndIntegers),
+    RowOf<Trilu<false>>("trilu", "by-element", plugin::kRealTypesAndIntegers),
+    RowOf<Trilu<true>>("trilu", "by-stretch", plugin::kRealTypesAndIntegers),
     RowOf<CumSum<SIZE_MAX>>("cumsum", "sequential", plugin::kRealTypesAndIntegers),
     RowOf<CumSum<64>>("cumsum", "chunked", plugin::kRealTypesAndIntegers),
     RowOf<SelectiveScan<false>>("selective_scan", "by-state"),
