@@ -16,6 +16,7 @@
 #include "backends/cpu/norms.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/pointwise.h"
+#include "backends/cpu/pooling.h"
 #include "backends/cpu/quantize.h"
 #include "backends/cpu/reduce.h"
 #include "backends/cpu/selections.h"
@@ -163,6 +164,12 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<Transpose<true>>("transpose", "by-tiles", plugin::kRealTypesAndIntegers),
     RowOf<Trilu<false>>("trilu", "by-element", plugin::kRealTypesAndIntegers),
     RowOf<Trilu<true>>("trilu", "by-stretch", plugin::kRealTypesAndIntegers),
+    RowOf<AvgPool<false>>("adaptive_avg_pool", "direct"),
+    RowOf<AvgPool<true>>("adaptive_avg_pool", "rows-first"),
+    RowOf<AvgPool<false>>("avg_pool", "direct"),
+    RowOf<AvgPool<true>>("avg_pool", "rows-first"),
+    RowOf<MaxPool<false>>("max_pool", "direct"),
+    RowOf<MaxPool<true>>("max_pool", "rows-first"),
     RowOf<CumSum<SIZE_MAX>>("cumsum", "sequential", plugin::kRealTypesAndIntegers),
     RowOf<CumSum<64>>("cumsum", "chunked", plugin::kRealTypesAndIntegers),
     RowOf<SelectiveScan<false>>("selective_scan", "by-state"),

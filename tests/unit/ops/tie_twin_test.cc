@@ -130,7 +130,9 @@ constexpr const char* kCopies = "";     // results are elements of the input
 constexpr const char* kWide = "";       // no output is narrower than the sums
 constexpr OperatorTies kOperators[] = {
     {"add", "add/bf16/n=70/fill=normal/seed=0"},
+    {"adaptive_avg_pool", kFunctions},
     {"attention", kFunctions},
+    {"avg_pool", kFunctions},
     {"batch_norm", kFunctions},
     {"batch_norm_training", kFunctions},
     {"clamped_swiglu", kFunctions},
@@ -155,6 +157,7 @@ constexpr OperatorTies kOperators[] = {
     {"log_softmax_backward", kFunctions},
     {"masked_fill", kCopies},
     {"matmul", "matmul/f16/m=5,n=7,k=64/fill=normal/seed=0"},
+    {"max_pool", kCopies},
     {"mse", kFunctions},
     {"one_hot", kCopies},
     {"pad", kCopies},
