@@ -6,6 +6,7 @@
 #include "backends/cpu/attention.h"
 #include "backends/cpu/conv.h"
 #include "backends/cpu/elementwise.h"
+#include "backends/cpu/experts.h"
 #include "backends/cpu/fft.h"
 #include "backends/cpu/identities.h"
 #include "backends/cpu/indexed.h"
@@ -170,6 +171,14 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<AvgPool<true>>("avg_pool", "rows-first"),
     RowOf<MaxPool<false>>("max_pool", "direct"),
     RowOf<MaxPool<true>>("max_pool", "rows-first"),
+    RowOf<GroupedGemm<false>>("grouped_gemm", "by-row"),
+    RowOf<GroupedGemm<true>>("grouped_gemm", "by-group"),
+    RowOf<MoeRoute<false>>("moe_route", "chosen"),
+    RowOf<MoeRoute<true>>("moe_route", "all"),
+    RowOf<MoePermute<false>>("moe_permute", "sorted"),
+    RowOf<MoePermute<true>>("moe_permute", "counted"),
+    RowOf<MoeUnpermute<false>>("moe_unpermute", "by-token"),
+    RowOf<MoeUnpermute<true>>("moe_unpermute", "by-expert"),
     RowOf<CumSum<SIZE_MAX>>("cumsum", "sequential", plugin::kRealTypesAndIntegers),
     RowOf<CumSum<64>>("cumsum", "chunked", plugin::kRealTypesAndIntegers),
     RowOf<SelectiveScan<false>>("selective_scan", "by-state"),
