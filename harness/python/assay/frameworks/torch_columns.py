@@ -104,7 +104,9 @@ ELEMENTS = {name: getattr(torch, name) for name in (
     "abs acos acosh add asin asinh atan atanh ceil cosh div erfc exp2 expm1 floor isfinite isinf isnan log10 log1p log2 logical_and "
     "logical_not logical_or maximum minimum mul neg reciprocal relu round sigmoid sign sinh sqrt square sub tan trunc where").split()}
 ELEMENTS |= {"equal": torch.eq, "not_equal": torch.ne, "less": torch.lt, "less_equal": torch.le, "greater": torch.gt,
-             "greater_equal": torch.ge, "clip": torch.clamp, "logsigmoid": F.logsigmoid, "softplus": torch_more_ops.softplus}
+             "greater_equal": torch.ge, "clip": torch.clamp, "logsigmoid": F.logsigmoid,
+             # From the threshold on the result is x: by default from 20, where the rest is more than a last bit of f64.
+             "softplus": lambda x: F.softplus(x, threshold=40.0)}
 ELEMENTS |= {name: getattr(F, name) for name in
              "celu elu hardsigmoid hardswish leaky_relu mish relu6 selu silu softsign".split()}
 

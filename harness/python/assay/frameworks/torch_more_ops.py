@@ -40,11 +40,6 @@ def gelu_and_mul(x, *, approx="none", **_):
     return F.gelu(gate, approximate=approx) * up
 
 
-def softplus(x):
-    """Takes x itself for the result from `threshold` on: by default from 20, where the rest is more than a last bit of f64."""
-    return F.softplus(x, threshold=40.0)
-
-
 def prelu(x, slope, *, per="element", rows=1, **_):
     """A slope for all elements, or for each place along the second axis."""
     return F.prelu(x, slope.reshape(-1))
