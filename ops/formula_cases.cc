@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 
@@ -53,7 +54,9 @@ double WorkOf(const formula::Graph& graph) {
   for (const formula::Node& node : graph.nodes) {
     formula::AxisSet all = node.axes | node.reduced;
     if (node.from_axis >= 0) all |= formula::SetOf(node.from_axis);
-    work += static_cast<double>(graph.ExtentOf(all));
+    double terms = 1;  // of many long axes more than an integer holds
+    for (; all != 0; all &= all - 1) terms *= static_cast<double>(graph.Extent(std::countr_zero(all)));
+    work += terms;
   }
   return work * static_cast<double>(graph.outputs.size());
 }

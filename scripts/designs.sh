@@ -3,7 +3,7 @@
 # Writes the files of ops/designs anew, each from its line "# design:", and prints for each what it has, misses and
 # cannot have. Takes some minutes on two cores; give files to write those alone:
 #
-#   scripts/designs.sh ops/designs/covering/batch_norm.suite
+#   scripts/designs.sh ops/designs/covering/gelu.suite
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

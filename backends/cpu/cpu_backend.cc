@@ -6,14 +6,18 @@
 #include "backends/cpu/attention.h"
 #include "backends/cpu/conv.h"
 #include "backends/cpu/elementwise.h"
+#include "backends/cpu/experts.h"
 #include "backends/cpu/fft.h"
 #include "backends/cpu/identities.h"
 #include "backends/cpu/indexed.h"
+#include "backends/cpu/losses.h"
 #include "backends/cpu/matmul.h"
+#include "backends/cpu/movement.h"
 #include "backends/cpu/norm_backward.h"
 #include "backends/cpu/norms.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/pointwise.h"
+#include "backends/cpu/pooling.h"
 #include "backends/cpu/quantize.h"
 #include "backends/cpu/reduce.h"
 #include "backends/cpu/selections.h"
@@ -82,6 +86,13 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<GroupNorm<Variance::kTwoPass>>("group_norm", "two-pass"),
     RowOf<GroupNorm<Variance::kWelford>>("group_norm", "welford"),
     RowOf<GroupNorm<Variance::kOnePass>>("group_norm", "one-pass"),
+    RowOf<InstanceNorm<Variance::kTwoPass>>("instance_norm", "two-pass"),
+    RowOf<InstanceNorm<Variance::kWelford>>("instance_norm", "welford"),
+    RowOf<InstanceNorm<Variance::kOnePass>>("instance_norm", "one-pass"),
+    RowOf<BatchNorm<false>>("batch_norm", "direct"),
+    RowOf<BatchNorm<true>>("batch_norm", "folded"),
+    RowOf<BatchNormTraining<Variance::kTwoPass>>("batch_norm_training", "two-pass"),
+    RowOf<BatchNormTraining<Variance::kOnePass>>("batch_norm_training", "one-pass"),
     RowOf<RmsNorm<SequentialFold>>("rms_norm", "sequential"),
     RowOf<RmsNorm<StridedFold>>("rms_norm", "strided"),
     RowOf<FusedAddRmsNorm<SequentialFold>>("fused_add_rms_norm", "sequential", plugin::kRealTypes, kAnyInPlace),
@@ -90,6 +101,16 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     PlanRowOf<LayerNormBackward<true>>("layer_norm_backward", "by-blocks"),
     RowOf<SoftmaxBackward<SequentialFold>>("softmax_backward", "sequential"),
     RowOf<SoftmaxBackward<PairwiseFold>>("softmax_backward", "pairwise"),
+    RowOf<LogSoftmaxBackward<SequentialFold>>("log_softmax_backward", "sequential"),
+    RowOf<LogSoftmaxBackward<PairwiseFold>>("log_softmax_backward", "pairwise"),
+    RowOf<CrossEntropy<false>>("cross_entropy", "two-pass"),
+    RowOf<CrossEntropy<true>>("cross_entropy", "online"),
+    RowOf<CrossEntropyBackward<false>>("cross_entropy_backward", "two-pass"),
+    RowOf<CrossEntropyBackward<true>>("cross_entropy_backward", "online"),
+    RowOf<ElementLoss<SequentialFold>>("kl_div", "sequential"),
+    RowOf<ElementLoss<PairwiseFold>>("kl_div", "pairwise"),
+    RowOf<ElementLoss<SequentialFold>>("mse", "sequential"),
+    RowOf<ElementLoss<PairwiseFold>>("mse", "pairwise"),
     RowOf<ExpRows>("exp", "direct"),
     RowOf<Elementwise<SquaredExp>>("exp", "squared"),
     RowOf<LogRows>("log", "direct"),
@@ -108,8 +129,12 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<Elementwise<RootOfReciprocal>>("rsqrt", "root-of-reciprocal"),
     RowOf<Gelu>("gelu", "direct"),
     RowOf<GeluOfTails>("gelu", "tails"),
-    RowOf<SiluAndMul>("silu_and_mul", "direct"),
-    RowOf<SiluBySign>("silu_and_mul", "by-sign"),
+    RowOf<Gated<Gelu>>("gelu_and_mul", "direct"),
+    RowOf<Gated<GeluOfTails>>("gelu_and_mul", "tails"),
+    RowOf<Gated<Elementwise<Silu>>>("silu_and_mul", "direct"),
+    RowOf<Gated<Elementwise<SiluBySign>>>("silu_and_mul", "by-sign"),
+    RowOf<ClampedSwiglu<false>>("clamped_swiglu", "direct"),
+    RowOf<ClampedSwiglu<true>>("clamped_swiglu", "fused"),
     RowOf<Rope>("rope", "direct"),
     RowOf<FusedRope>("rope", "fused"),
     RowOf<Quantize<false>>("quantize", "divide", plugin::kNarrowTypes),
@@ -124,6 +149,36 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     PlanRowOf<Indexed<GatherByPlace>>("gather", "by-place", plugin::kRealTypesAndIntegers),
     PlanRowOf<Indexed<ScatterInOrder>>("scatter_add", "in-order", plugin::kRealTypesAndIntegers),
     PlanRowOf<Indexed<ScatterUpdatesFirst>>("scatter_add", "updates-first", plugin::kRealTypesAndIntegers),
+    RowOf<Concat<false>>("concat", "by-element", plugin::kRealTypesAndIntegers),
+    RowOf<Concat<true>>("concat", "by-stretch", plugin::kRealTypesAndIntegers),
+    RowOf<Flip<false>>("flip", "by-element", plugin::kRealTypesAndIntegers),
+    RowOf<Flip<true>>("flip", "by-stretch", plugin::kRealTypesAndIntegers),
+    RowOf<OneHot<false>>("one_hot", "by-element", plugin::kRealTypesAndIntegers),
+    RowOf<OneHot<true>>("one_hot", "scattered", plugin::kRealTypesAndIntegers),
+    RowOf<Pad<false>>("pad", "by-element", plugin::kRealTypesAndIntegers),
+    RowOf<Pad<true>>("pad", "by-stretch", plugin::kRealTypesAndIntegers),
+    RowOf<Roll<false>>("roll", "by-element", plugin::kRealTypesAndIntegers),
+    RowOf<Roll<true>>("roll", "by-stretch", plugin::kRealTypesAndIntegers),
+    RowOf<TakeAlongAxis<false>>("take_along_axis", "in-order", plugin::kRealTypesAndIntegers),
+    RowOf<TakeAlongAxis<true>>("take_along_axis", "by-place", plugin::kRealTypesAndIntegers),
+    RowOf<Transpose<false>>("transpose", "by-element", plugin::kRealTypesAndIntegers),
+    RowOf<Transpose<true>>("transpose", "by-tiles", plugin::kRealTypesAndIntegers),
+    RowOf<Trilu<false>>("trilu", "by-element", plugin::kRealTypesAndIntegers),
+    RowOf<Trilu<true>>("trilu", "by-stretch", plugin::kRealTypesAndIntegers),
+    RowOf<AvgPool<false>>("adaptive_avg_pool", "direct"),
+    RowOf<AvgPool<true>>("adaptive_avg_pool", "rows-first"),
+    RowOf<AvgPool<false>>("avg_pool", "direct"),
+    RowOf<AvgPool<true>>("avg_pool", "rows-first"),
+    RowOf<MaxPool<false>>("max_pool", "direct"),
+    RowOf<MaxPool<true>>("max_pool", "rows-first"),
+    RowOf<GroupedGemm<false>>("grouped_gemm", "by-row"),
+    RowOf<GroupedGemm<true>>("grouped_gemm", "by-group"),
+    RowOf<MoeRoute<false>>("moe_route", "chosen"),
+    RowOf<MoeRoute<true>>("moe_route", "all"),
+    RowOf<MoePermute<false>>("moe_permute", "sorted"),
+    RowOf<MoePermute<true>>("moe_permute", "counted"),
+    RowOf<MoeUnpermute<false>>("moe_unpermute", "by-token"),
+    RowOf<MoeUnpermute<true>>("moe_unpermute", "by-expert"),
     RowOf<CumSum<SIZE_MAX>>("cumsum", "sequential", plugin::kRealTypesAndIntegers),
     RowOf<CumSum<64>>("cumsum", "chunked", plugin::kRealTypesAndIntegers),
     RowOf<SelectiveScan<false>>("selective_scan", "by-state"),

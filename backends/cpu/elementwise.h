@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
+#include "backends/cpu/activations.h"
 #include "backends/cpu/fold.h"
 #include "backends/cpu/rows.h"
 
@@ -81,18 +83,54 @@ class Gelu : public Elementwise<InverseRoot> {
   bool by_tanh_;
 };
 
-struct SiluAndMul {
+struct Silu {
+  static constexpr int kMath = 1;
+  template <class Acc>
+  Acc operator()(Acc x) const {
+    return x * (1 / (1 + std::exp(-x)));
+  }
+};
+
+// One half of each row, through a function of its elements, times the other half.
+template <class Gate>
+class Gated {
+ public:
+  static constexpr int kMath = Gate::kMath;
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"rows", "n"}); }
+  static std::vector<int> Leads(size_t, int rank) { return AllLeads(rank); }
+  explicit Gated(const plugin::OpDesc& op) : gate_(op) {}
+  template <class Acc>
+  void Line(const Lines<Acc>& x, std::span<Acc> y) const {
+    gate_.template Line<Acc>({x[0].first(y.size())}, y);
+    for (size_t i = 0; i < y.size(); ++i) y[i] *= x[0][y.size() + i];
+  }
+
+ private:
+  Gate gate_;
+};
+
+// Gates at even places and what they are multiplied by at odd ones, both within limits: the sigmoid by its definition
+// and one product behind the other, or by the sign of the gate and with the last product fused into a sum.
+template <bool kFused>
+class ClampedSwiglu {
+ public:
   static constexpr int kMath = 1;
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"rows", "n"}); }
   static std::vector<int> Leads(size_t, int rank) { return AllLeads(rank); }
-  explicit SiluAndMul(const plugin::OpDesc&) {}
+  explicit ClampedSwiglu(const plugin::OpDesc& op) : limit_(op.AttrFloat("limit")), alpha_(op.AttrFloat("alpha")) {}
   template <class Acc>
   void Line(const Lines<Acc>& x, std::span<Acc> y) const {
+    const auto limit = static_cast<Acc>(limit_), alpha = static_cast<Acc>(alpha_);
     for (size_t i = 0; i < y.size(); ++i) {
-      const Acc gate = x[0][i];
-      y[i] = gate * (1 / (1 + std::exp(-gate))) * x[0][y.size() + i];
+      const Acc gate = Within(x[0][2 * i], -std::numeric_limits<Acc>::infinity(), limit);
+      const Acc up = Within(x[0][2 * i + 1], -limit, limit);
+      const Acc swish = gate * (kFused ? SigmoidBySign(alpha * gate) : 1 / (1 + std::exp(-(alpha * gate))));
+      y[i] = kFused ? std::fma(swish, up, swish) : swish * (up + 1);
     }
   }
+
+ private:
+  double limit_, alpha_;
 };
 
 struct Rope {

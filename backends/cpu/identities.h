@@ -126,14 +126,12 @@ class GeluOfTails : public Elementwise<SquaredExp> {
 
 // Computes a negative gate from exp(gate), which cannot overflow, and with one division in place of a reciprocal and a
 // product.
-struct SiluBySign : public SiluAndMul {
-  using SiluAndMul::SiluAndMul;
+struct SiluBySign {
+  static constexpr int kMath = 1;
   template <class Acc>
-  void Line(const Lines<Acc>& x, std::span<Acc> y) const {
-    for (size_t i = 0; i < y.size(); ++i) {
-      const Acc gate = x[0][i], e = std::exp(-std::abs(gate));
-      y[i] = (gate < 0 ? gate * e : gate) / (1 + e) * x[0][y.size() + i];
-    }
+  Acc operator()(Acc x) const {
+    const Acc e = std::exp(-std::abs(x));
+    return (x < 0 ? x * e : x) / (1 + e);
   }
 };
 

@@ -98,6 +98,77 @@ struct GroupNorm : public LayerNorm<kVariance> {
   using LayerNorm<kVariance>::LayerNorm;
 };
 
+// x[n,c,s], gamma and beta [c].
+template <Variance kVariance>
+struct InstanceNorm : public LayerNorm<kVariance> {
+  static size_t Outputs(const plugin::OpDesc&) { return 1; }
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"n", "c", "s"}); }
+  static std::vector<int> Leads(size_t input, int) { return input == 0 ? std::vector<int>{0, 1} : std::vector<int>{1}; }
+  using LayerNorm<kVariance>::LayerNorm;
+};
+
+// x[n,c,s], all others [c]. Folded: by one factor and one offset for each channel.
+template <bool kFolded>
+class BatchNorm {
+ public:
+  static constexpr int kMath = 2;
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"n", "c", "s"}); }
+  static std::vector<int> Leads(size_t input, int) { return input == 0 ? std::vector<int>{0, 1} : std::vector<int>{1}; }
+  explicit BatchNorm(const plugin::OpDesc& op) : eps_(op.AttrFloat("eps")) {}
+
+  template <class Acc>
+  void Line(const Lines<Acc>& x, std::span<Acc> y) const {
+    const Acc gamma = x[1][0], beta = x[2][0], mean = x[3][0];
+    const Acc rstd = 1 / std::sqrt(x[4][0] + static_cast<Acc>(eps_)), factor = gamma * rstd;
+    const Acc offset = beta - mean * factor;
+    for (size_t i = 0; i < y.size(); ++i) {
+      y[i] = kFolded ? x[0][i] * factor + offset : (x[0][i] - mean) * rstd * gamma + beta;
+    }
+  }
+
+ private:
+  double eps_;
+};
+
+// x[n,c,s], all others [c] -> y, and the running statistics. A channel is a line of layer_norm whose elements lie
+// apart.
+template <Variance kVariance>
+class BatchNormTraining {
+ public:
+  static constexpr int kMath = 2;
+  static constexpr bool kWhole = true;
+  static constexpr const char* kAlgorithm = LayerNorm<kVariance>::kAlgorithm;
+  static size_t Outputs(const plugin::OpDesc&) { return 3; }
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"n", "c", "s"}); }
+  explicit BatchNormTraining(const plugin::OpDesc& op)
+      : shape_(op.inputs()[0].shape),
+        eps_(op.AttrFloat("eps")),
+        momentum_(op.AttrFloat("momentum")),
+        population_(op.AttrInt("population") != 0) {}
+
+  template <class Acc>
+  void Line(const Lines<Acc>& x, const Results<Acc>& results) const {
+    const auto channels = static_cast<size_t>(shape_[1]), positions = static_cast<size_t>(shape_[2]);
+    std::vector<Acc> line(static_cast<size_t>(shape_[0]) * positions);
+    for (size_t c = 0; c < channels; ++c) {
+      const auto at = [&](size_t i) { return (i / positions * channels + c) * positions + i % positions; };
+      for (size_t i = 0; i < line.size(); ++i) line[i] = x[0][at(i)];
+      const Moments<Acc> m = MomentsOf<kVariance>(std::span<const Acc>(line));
+      const auto count = static_cast<Acc>(line.size()), momentum = static_cast<Acc>(momentum_);
+      const Acc rstd = 1 / std::sqrt(m.squares / count + static_cast<Acc>(eps_));
+      for (size_t i = 0; i < line.size(); ++i) results[0][at(i)] = (line[i] - m.mean) * rstd * x[1][c] + x[2][c];
+      const auto move = [&](Acc from, Acc to) { return static_cast<Acc>(1 - momentum_) * from + momentum * to; };
+      results[1][c] = move(x[3][c], m.mean);
+      results[2][c] = move(x[4][c], m.squares / (population_ ? count : count - 1));
+    }
+  }
+
+ private:
+  std::vector<int64_t> shape_;
+  double eps_, momentum_;
+  bool population_;
+};
+
 template <template <class, class> class Fold>
 class RmsNorm : public NormOperands {
  public:
@@ -151,6 +222,16 @@ struct SoftmaxBackward {
     for (size_t i = 0; i < dx.size(); ++i) products[i] = x[0][i] * x[1][i];
     const Acc sum = SumOf<Fold>(std::span<const Acc>(products), [](Acc value) { return value; });
     for (size_t i = 0; i < dx.size(); ++i) dx[i] = x[0][i] * (x[1][i] - sum);
+  }
+};
+
+template <template <class, class> class Fold>
+struct LogSoftmaxBackward : public SoftmaxBackward<Fold> {
+  using SoftmaxBackward<Fold>::SoftmaxBackward;
+  template <class Acc>
+  void Line(const Lines<Acc>& x, std::span<Acc> dx) const {
+    const Acc sum = SumOf<Fold>(x[1], [](Acc value) { return value; });
+    for (size_t i = 0; i < dx.size(); ++i) dx[i] = x[1][i] - std::exp(x[0][i]) * sum;
   }
 };
 

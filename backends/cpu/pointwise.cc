@@ -8,7 +8,9 @@
 #include <tuple>
 #include <type_traits>
 
+#include "backends/cpu/activations.h"
 #include "backends/cpu/fold.h"
+#include "backends/cpu/formulas.h"
 #include "backends/cpu/rows.h"
 
 namespace cpu {
@@ -33,15 +35,6 @@ constexpr OfLibrary kLibrary[] = {
     {"log1p", std::log1p, std::log1p, std::log1p, 2}, {"log2", std::log2, std::log2, std::log2, 2},
     {"sinh", std::sinh, std::sinh, std::sinh, 3},     {"sqrt", std::sqrt, std::sqrt, std::sqrt, 1},
     {"tan", std::tan, std::tan, std::tan, 2},
-};
-
-// Functions of up to three numbers by two formulas each.
-template <class T>
-struct Formulas {
-  const char* op;
-  T (*direct)(T, T, T);
-  const char* other_name;
-  T (*other)(T, T, T);
 };
 
 template <class T>
@@ -90,6 +83,15 @@ const Formulas<T> kNumbers[] = {
     {"logical_not", [](T x, T, T) { return Is<T>(x == 0); }, "difference", [](T x, T, T) { return 1 - Is<T>(x != 0); }},
     {"logical_or", [](T x, T y, T) { return Is<T>(x != 0 || y != 0); }, "complement",
      [](T x, T y, T) { return 1 - Product(Is<T>(x == 0), Is<T>(y == 0)); }},
+    {"masked_fill",
+     [](T x, T mask, T value) { return mask != 0 ? value : x; },
+     "table",
+     [](T x, T mask, T value) {
+       const T choices[] = {x, value};
+       return choices[mask != 0 ? 1 : 0];
+     },
+     1,
+     {nullptr, "value"}},
     {"maximum", [](T x, T y, T) { return x > y || x != x ? x : y; }, "fold",
      [](T x, T y, T) { return Extreme<T, 1>{}(x, y); }},
     {"minimum", [](T x, T y, T) { return x < y || x != x ? x : y; }, "fold",
@@ -116,10 +118,6 @@ const Formulas<T> kNumbers[] = {
      }},
 };
 
-// The next wider type.
-template <class T>
-using Wide = std::conditional_t<sizeof(T) == 4, double, long double>;
-
 constexpr double kNoFraction = 0x1p52;  // doubles of this size and above are integers
 template <class T>
 const Formulas<T> kReal[] = {
@@ -136,6 +134,8 @@ const Formulas<T> kReal[] = {
     {"isinf", [](T x, T, T) { return Is<T>(std::isinf(x)); }, "compare",
      [](T x, T, T) { return Is<T>(std::abs(x) > std::numeric_limits<T>::max()); }},
     {"isnan", [](T x, T, T) { return Is<T>(std::isnan(x)); }, "compare", [](T x, T, T) { return Is<T>(x != x); }},
+    {"prelu", [](T x, T slope, T) { return x < 0 ? slope * x : x; }, "factor",
+     [](T x, T slope, T) { return x * (x < 0 ? slope : 1); }},
     {"reciprocal", [](T x, T, T) { return 1 / x; }, "power", [](T x, T, T) { return std::pow(x, T{-1}); }},
     {"round", [](T x, T, T) { return std::nearbyint(x); }, "shift",
      [](T x, T, T) {
@@ -143,10 +143,7 @@ const Formulas<T> kReal[] = {
        return size < kNoFraction ? std::copysign(static_cast<T>(size + kNoFraction - kNoFraction), x) : x;
      }},
     {"sigmoid", [](T x, T, T) { return 1 / (1 + std::exp(-x)); }, "by-sign",
-     [](T x, T, T) {
-       const T e = std::exp(-std::abs(x));
-       return (x < 0 ? e : 1) / (1 + e);
-     }},
+     [](T x, T, T) { return SigmoidBySign(x); }},
     {"trunc", [](T x, T, T) { return std::trunc(x); }, "of-size",
      [](T x, T, T) { return std::copysign(std::floor(std::abs(x)), x); }},
 };
@@ -158,6 +155,9 @@ const Formulas<T>* FindFormulas(const std::string& op) {
   }
   if constexpr (std::is_floating_point_v<T>) {
     for (const Formulas<T>& row : kReal<T>) {
+      if (op == row.op) return &row;
+    }
+    for (const Formulas<T>& row : kActivations<T>) {
       if (op == row.op) return &row;
     }
   }
@@ -198,7 +198,7 @@ class LibraryRows : public PointwiseShape {
 template <bool kOther>
 class FormulaRows : public PointwiseShape {
  public:
-  static constexpr int kMath = 1;
+  static int MathOf(const plugin::OpDesc& op) { return FindFormulas<float>(op.name())->math; }
   static constexpr bool kIntegers = true;
   static bool Takes(const plugin::OpDesc& op) {
     const auto is_known = [](plugin::DType type) { return plugin::IsFloat(type) || type == plugin::kBool8; };
@@ -206,7 +206,9 @@ class FormulaRows : public PointwiseShape {
   }
   explicit FormulaRows(const plugin::OpDesc& op)
       : functions_(FindFormulas<float>(op.name()), FindFormulas<double>(op.name()), FindFormulas<int64_t>(op.name())) {
-    if (op.name() == "clip") limits_ = {op.AttrFloat("low"), op.AttrFloat("high")};
+    const auto [first, second] = FindFormulas<float>(op.name())->attributes;
+    if (first != nullptr) numbers_[0] = op.AttrFloat(first);
+    if (second != nullptr) numbers_[1] = op.AttrFloat(second);
     if (op.AllTypes(plugin::IsInteger) && std::get<2>(functions_) == nullptr) {
       throw plugin::Unsupported("{} does not compute {}", op.name(), op.DTypesText());
     }
@@ -215,16 +217,16 @@ class FormulaRows : public PointwiseShape {
   void Line(const Lines<T>& x, std::span<T> y) const {
     const Formulas<T>& row = *std::get<const Formulas<T>*>(functions_);
     const auto function = kOther ? row.other : row.direct;
-    const T limits[] = {static_cast<T>(limits_[0]), static_cast<T>(limits_[1])};
+    const T numbers[] = {static_cast<T>(numbers_[0]), static_cast<T>(numbers_[1])};
     const auto operand = [&](size_t k, size_t i) {
-      return k >= x.size() ? limits[k - 1] : x[k][x[k].size() == 1 ? 0 : i];
+      return k >= x.size() ? numbers[k - 1] : x[k][x[k].size() == 1 ? 0 : i];
     };
     for (size_t i = 0; i < y.size(); ++i) y[i] = function(x[0][i], operand(1, i), operand(2, i));
   }
 
  private:
   std::tuple<const Formulas<float>*, const Formulas<double>*, const Formulas<int64_t>*> functions_;
-  std::array<double, 2> limits_{};
+  std::array<double, 2> numbers_{};  // attributes, in the place of further operands
 };
 
 template <class Kernel>
@@ -248,6 +250,7 @@ std::vector<plugin::Row<plugin::HostDevice>> PointwiseRows() {
   };
   add(kNumbers<float>, plugin::kRealTypesAndIntegers);
   add(kReal<float>, plugin::kRealTypes);
+  add(kActivations<float>, plugin::kRealTypes);
   return rows;
 }
 

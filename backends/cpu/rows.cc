@@ -86,7 +86,8 @@ void RowsPlan<Acc>::StoreLine(const plugin::Tensor& output, const std::vector<in
   int64_t offset = 0;
   for (size_t axis = 0; axis < first_; ++axis) offset += index[axis] * output.strides[axis];
   ForRowsOfLine(output, first_, [&](int64_t row, int64_t at, int64_t n) {
-    Store(output.dtype, y.data() + at, n, to + (offset + row) * plugin::Bytes(output.dtype), output.strides.back());
+    Store(output.dtype, y.data() + at, n, to + (offset + row) * plugin::Bytes(output.dtype),
+          output.strides.empty() ? 1 : output.strides.back());
   });
 }
 

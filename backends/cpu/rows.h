@@ -8,7 +8,9 @@
 //   static void IgnoreShapes(const plugin::OpDesc& op);    names the attributes that the shapes tell
 //   static size_t Outputs(const plugin::OpDesc& op);       how many there are; else one
 //   static constexpr int kLineAxes;                        how many of the output's axes a line has; else the last one
-//   static std::vector<int> Leads(size_t input, int rank); the output's axes before the line that an operand has, whose
+//   static constexpr bool kWhole = true;                   a line is the whole of each operand and output, without
+//   Leads static std::vector<int> Leads(size_t input, int rank); the output's axes before the line that an operand has,
+//   whose
 //                                                          own line is what follows, in row-major order; where
 //                                                          attributes say which: Leads(op, input, rank)
 //   static bool Takes(const plugin::OpDesc& op);           whether it computes these types; else all of float
@@ -47,12 +49,16 @@ inline std::vector<int> AllLeads(int rank) {
   return axes;
 }
 
+// How many of the output's axes a line has.
 template <class Kernel>
-constexpr size_t LineAxes() {
+size_t LineAxes(const plugin::OpDesc& op) {
   if constexpr (requires { Kernel::kLineAxes; }) {
     return Kernel::kLineAxes;
   } else {
-    return 1;
+    return requires {
+      Kernel::kWhole;
+    }
+    ? static_cast<size_t>(op.outputs()[0].Rank()) : 1;
   }
 }
 
@@ -68,7 +74,9 @@ size_t OutputsOf(const plugin::OpDesc& op) {
 
 template <class Kernel>
 std::vector<int> LeadsOf(const plugin::OpDesc& op, size_t input, int rank) {
-  if constexpr (requires { Kernel::Leads(op, input, rank); }) {
+  if constexpr (requires { Kernel::kWhole; }) {
+    return {};
+  } else if constexpr (requires { Kernel::Leads(op, input, rank); }) {
     return Kernel::Leads(op, input, rank);
   } else {
     return Kernel::Leads(input, rank);
@@ -165,7 +173,7 @@ struct Rows {
         kernel.template Line<Acc>(x, y[0]);
       }
     };
-    return std::make_unique<RowsPlan<Acc>>(op, std::move(leads), LineAxes<Kernel>(), line);
+    return std::make_unique<RowsPlan<Acc>>(op, std::move(leads), LineAxes<Kernel>(op), line);
   }
 };
 

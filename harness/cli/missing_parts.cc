@@ -19,13 +19,13 @@ namespace fs = std::filesystem;
 // `before` and one of `after`. {} stands for the name; without `before` the file is the part.
 struct Part {
   const char *files, *before, *after, *what;
-  bool of_rows = true;  // rows of tables in ops/defs/elementwise.cc have it, too
+  bool of_rows = true;  // operators that share a file have it, too; tests ask for designs that these need
 };
 
-constexpr const char* kTables = "ops/defs/elementwise.cc";
 constexpr std::array kParts = {
     Part{"tests/unit/ops/tie_twin_test.cc", "\" ", "\" ", "a row: which of its results can be ties (step 3)"},
-    Part{"backends/cpu/cpu_backend.cc|backends/cpu/pointwise.cc", "\"", "\"", "kernels, at least two (step 5)"},
+    Part{"backends/cpu/cpu_backend.cc|backends/cpu/pointwise.cc|backends/cpu/activations.h", "\"", "\"",
+         "kernels, at least two (step 5)"},
     Part{"ops/designs/covering/{}.suite", "", "", "cases with all pairs of sizes and attributes (step 6)", false},
     Part{"ops/suites/covering.suite", "/", ".", "an include of these cases (step 6)", false},
     Part{"ops/suites/power-quick.suite", "\n|", "| ", "a case to measure power on (step 8)"},
@@ -73,13 +73,19 @@ Result<std::vector<MissingPart>> FindMissingParts(const fs::path& root, const st
         fs::absolute(root).lexically_normal().string()));
   }
   std::vector<MissingPart> missing;
-  const bool is_row = HasName(ReadText(root / kTables), op, "\"(", "\",");
+  std::error_code no_folder;
+  const bool has_folder = fs::exists(root / "ops" / op);
+  const bool is_formula =
+      !has_folder && std::ranges::any_of(fs::directory_iterator(root / "ops/defs", no_folder), [&](const auto& file) {
+        return HasName(ReadText(file.path()), op, "\"(", "\",");
+      });
+  const bool is_row = is_formula && !fs::exists(root / fmt::format("ops/defs/{}.cc", op));
   const auto look_for = [&](const Part& part) {
     if ((is_row && !part.of_rows) || IsThere(root, part, op)) return;
     missing.push_back({Fill(std::string(Split(part.files, '|')[0]).c_str(), op), part.what});
   };
   std::ranges::for_each(kParts, look_for);
-  if (is_row || fs::exists(root / fmt::format("ops/defs/{}.cc", op))) std::ranges::for_each(kPartsOfFormulas, look_for);
+  if (is_formula) std::ranges::for_each(kPartsOfFormulas, look_for);
   return missing;
 }
 

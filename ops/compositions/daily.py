@@ -3,8 +3,9 @@
 import assay
 
 
-@assay.operator("batch_norm_training", roles={"gamma": "weight", "beta": "offset", "running_var": "positive"})
-def batch_norm_training(x: "n c s", gamma: "c", beta: "c", running_mean: "c", running_var: "c", *, eps: float = 1e-5, momentum: float = 0.1):
+@assay.operator("traced_batch_norm_training", roles={"gamma": "weight", "beta": "offset", "running_var": "positive"})
+def traced_batch_norm_training(x: "n c s", gamma: "c", beta: "c", running_mean: "c", running_var: "c", *, eps: float = 1e-5,
+                               momentum: float = 0.1):
     """(x - mean) / sqrt(variance + eps) gamma + beta for each channel, and the running statistics: an unbiased variance."""
     xp = assay.namespace(x)
     mean = xp.mean(x, axis=(0, 2), keepdims=True)
@@ -23,23 +24,23 @@ def batch_norm_inference(x: "n c s", gamma: "c", beta: "c", mean: "c", variance:
     return (x - mean[:, None]) * scale[:, None] + beta[:, None]
 
 
-@assay.operator("log_softmax_backward")
-def log_softmax_backward(dy: "rows n", y: "rows n"):
+@assay.operator("traced_log_softmax_backward")
+def traced_log_softmax_backward(dy: "rows n", y: "rows n"):
     """dy - exp(y) sum(dy), y being the logarithms of probabilities."""
     xp = assay.namespace(dy)
     return dy - xp.exp(y) * xp.sum(dy, axis=-1, keepdims=True)
 
 
-@assay.operator("clamped_swiglu")
-def clamped_swiglu(x: "rows 2*n", *, limit: float = 7.0, alpha: float = 1.702):
+@assay.operator("traced_clamped_swiglu")
+def traced_clamped_swiglu(x: "rows 2*n", *, limit: float = 7.0, alpha: float = 1.702):
     """Gates at even places, at most the limit, and values at odd ones, within it: gate sigmoid(alpha gate) (value + 1)."""
     xp = assay.namespace(x)
     gate, value = xp.minimum(x[:, ::2], limit), xp.clip(x[:, 1::2], -limit, limit)
     return gate * xp.sigmoid(alpha * gate) * (value + 1)
 
 
-@assay.operator("cross_entropy", roles={"labels": "places n"})
-def cross_entropy(logits: "rows n", labels: "rows", *, smoothing: float = 0.0, ignored: int = -100):
+@assay.operator("traced_cross_entropy", roles={"labels": "places n"})
+def traced_cross_entropy(logits: "rows n", labels: "rows", *, smoothing: float = 0.0, ignored: int = -100):
     """Mean of the rows' losses, but of those whose label is ignored, with a part of each label spread over all classes."""
     xp = assay.namespace(logits)
     y, counts = xp.log_softmax(logits, axis=-1), labels != ignored
@@ -48,8 +49,8 @@ def cross_entropy(logits: "rows n", labels: "rows", *, smoothing: float = 0.0, i
     return xp.sum(xp.where(counts, loss, 0.0)) / xp.sum(counts)
 
 
-@assay.operator("grouped_gemm", roles={"ends": "ends rows"})
-def grouped_gemm(x: "rows k", w: "groups k n", ends: "groups"):
+@assay.operator("traced_grouped_gemm", roles={"ends": "ends rows"})
+def traced_grouped_gemm(x: "rows k", w: "groups k n", ends: "groups"):
     """Each row of x times the matrix of its group; rows of one group stand together, up to its end."""
     xp = assay.namespace(x)
     group = xp.sum(ends <= xp.arange(x.shape[0])[:, None], axis=1)
@@ -94,8 +95,8 @@ def _window_elements(x, rows, columns):
     return xp.take_along_axis(xp.take(x, rows, axis=2), columns[None, None, :, None], axis=4)
 
 
-@assay.operator("max_pool")
-def max_pool(x: "n c 2*h 2*w"):
+@assay.operator("traced_max_pool")
+def traced_max_pool(x: "n c 2*h 2*w"):
     """The largest of 3 by 3 elements at a stride of 2 with 1 of padding, and where it is among those of its image."""
     xp = assay.namespace(x)
     rows, columns = (xp.maximum(places, 0) for places in _windows(x))
@@ -106,8 +107,8 @@ def max_pool(x: "n c 2*h 2*w"):
     return {"y": xp.max(elements, axis=2), "places": xp.astype(row * x.shape[3] + column, "int64")}
 
 
-@assay.operator("avg_pool")
-def avg_pool(x: "n c 2*h 2*w"):
+@assay.operator("traced_avg_pool")
+def traced_avg_pool(x: "n c 2*h 2*w"):
     """The mean of those of 3 by 3 elements at a stride of 2 that are no padding."""
     xp = assay.namespace(x)
     rows, columns = _windows(x)

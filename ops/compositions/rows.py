@@ -80,8 +80,8 @@ def batch_norm_relu(x: "rows n", mean: "n", variance: "n", gamma: "n", beta: "n"
     return xp.relu((x - mean) * (gamma * xp.rsqrt(variance + eps)) + beta)
 
 
-@assay.operator("instance_norm")
-def instance_norm(x: "b c n", *, eps: float = 1e-5):
+@assay.operator("plain_instance_norm")
+def plain_instance_norm(x: "b c n", *, eps: float = 1e-5):
     """Norm of the last axis of three."""
     xp = assay.namespace(x)
     c = x - xp.mean(x, axis=-1, keepdims=True)

@@ -162,6 +162,8 @@ constexpr Binary kBinary[] = {
     {"mul", "z = x y; integers wrap around", [](Expr x, Expr y) { return x * y; }, Types::kProducts},
     {"not_equal", "z = 1 where x is not y, else 0; NaN differs from everything", NotEqual, Types::kEqualities,
      Role::kCompared},
+    {"prelu", "z = x y below zero, else x; y is the slope",
+     [](Expr x, Expr y) { return Select(Less(x, Const(*x.graph, 0)), x * y, x); }, Types::kFloats},
     {"sub", "z = x - y; integers wrap around", [](Expr x, Expr y) { return Strict(x - y); }},
 };
 

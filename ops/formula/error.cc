@@ -422,6 +422,8 @@ void Propagation::AddRounding(const Node& node, const MapStep& step, const Opera
                       node.function == Function::kLog2 || node.function == Function::kLog10;
   terms.absolute = is_log ? rules_.logarithm_absolute : 0;
   terms.vanishes = basic || divides || rounding == Rounding::kRoot;
+  terms.multiplies = multiplies;
+  terms.regroups = terms.loose && rules_.additions_underflow;    // (x - m) s + b as x s + (b - m s)
   if (rounding == Rounding::kComposition && rules_.range > 0) {  // its exponential may overflow, so that it is zero
     const double least = (1 + 8 * terms.relative) / rules_.range;
     terms.lambda = std::max(terms.lambda, least);

@@ -97,7 +97,11 @@ ASSAY_MULTIVERSION void RoundEach(const RoundingTerms& terms, const MapStep& ste
   for (int64_t i = 0; i < n; ++i) {
     const double size = std::fabs(z[i]);
     const double lost = size + linear[i] == 0 ? of_zero : lambda;
-    r[i] += size - linear[i] < tiny ? lost : 0;
+    r[i] += terms.regroups || size - linear[i] < tiny ? lost : 0;
+  }
+  // A product in double is zero where it underflows, too, of factors that are not.
+  for (int64_t i = 0; terms.vanishes && terms.multiplies && i < n; ++i) {
+    if (z[i] == 0 && linear[i] == 0 && x[i] != 0 && y[i] != 0) r[i] += lambda;
   }
 }
 

@@ -33,6 +33,8 @@ struct RoundingTerms {
   double relative = 0, absolute = 0, lambda = 0, tiny = 0;
   bool loose = false;
   bool vanishes = false;  // a result of zero without errors is exact
+  bool multiplies = false;
+  bool regroups = false;  // parts of a loose sum may be flushed, whatever the size of the sum
 };
 
 // r += what the function's own rounding adds; `linear`: the reach before it.

@@ -203,9 +203,12 @@ inline bool Maps(const Node& node, Function function) {
 inline bool Has(AxisSet set, int axis) {
   return (set & SetOf(axis)) != 0;
 }
+inline bool IsExtreme(Kind kind) {
+  return kind == Kind::kMax || kind == Kind::kMin;
+}
 // Whether a node's result is one number for many: errors of one are shared by whatever uses it.
 inline bool IsReduction(Kind kind) {
-  return kind == Kind::kSum || kind == Kind::kProd || kind == Kind::kMax || kind == Kind::kMin;
+  return kind == Kind::kSum || kind == Kind::kProd || IsExtreme(kind);
 }
 
 // Where something can be forgotten: a term, a step, a rank; or a place be the next one.

@@ -70,7 +70,11 @@ std::vector<std::string> IdleFaults(Corpus& corpus, const FormulaOperator& op) {
   for (uint64_t round = 0; round < kRounds && (round == 0 || !idle.empty()); ++round) {
     for (const Problem& problem : CasesOf(op, {"normal", "special", "edges"}, round)) {
       CaseFaults faults = FaultsOf(corpus, problem.spec.Id());
-      EXPECT_EQ(CountPlaces(faults.offered, "reduction"), CountPlaces(op, problem)) << problem.spec.Id();
+      // The fifth of cross_entropy comes with smoothing and a mean at once, which no case has by which places are
+      // counted.
+      const int64_t most = problem.spec.op == "cross_entropy" ? 4 : INT64_MAX;
+      EXPECT_EQ(CountPlaces(faults.offered, "reduction"), std::min(CountPlaces(op, problem), most))
+          << problem.spec.Id();
       offered.merge(faults.offered);
       effective.merge(faults.effective);
     }
@@ -82,10 +86,19 @@ std::vector<std::string> IdleFaults(Corpus& corpus, const FormulaOperator& op) {
 }
 
 // A NaN that goes into these reductions makes the whole result NaN by way of another one, too: the mean and the
-// variance of group_norm, and the means of g and of g z in the gradient's dx.
+// variance of group_norm and instance_norm, and the means of g and of g z in the gradient's dx.
 bool IsHiddenByAnother(const std::string& op, const std::string& fault) {
   const bool is_blind = fault.ends_with("-blind-to-nan");
-  if (op == "group_norm") return is_blind && fault.starts_with("fault.reduction-");
+  // NaN is the largest logit, and so among those that are chosen, and in every sum of exponentials.
+  if (op == "moe_route" || op.starts_with("cross_entropy")) return is_blind || fault.starts_with("fault.sum-2-");
+  // Counts of ends and of labels are small integers in any order; the last end is behind all rows. Places are never
+  // NaN, and the place of a window's largest element is one number, whose maximum has no other term.
+  const auto begins = [&](const char* place) { return fault.starts_with(place); };
+  if (op == "grouped_gemm") return begins("fault.ends-") || begins("fault.reduction-1-") || begins("fault.sum-1-");
+  if (op == "max_pool" || op == "moe_permute") {
+    return is_blind || begins("fault.reduction-") || begins("fault.selection-") || begins("fault.constant-2-");
+  }
+  if (op == "group_norm" || op == "instance_norm") return is_blind && fault.starts_with("fault.reduction-");
   return op == "layer_norm_backward" && is_blind && fault.starts_with("fault.reduction-2-");
 }
 

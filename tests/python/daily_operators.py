@@ -27,7 +27,7 @@ class Daily:
 
 
 class BatchNormTraining(Daily):
-    name = "batch_norm_training"
+    name = "traced_batch_norm_training"
 
     def inputs(self):
         c = 4
@@ -68,7 +68,7 @@ class BatchNormInference(Daily):
 
 
 class LogSoftmaxBackward(Daily):
-    name = "log_softmax_backward"
+    name = "traced_log_softmax_backward"
 
     def inputs(self):
         return dict(dy=self.normal(6, 33), y=np.log(softmax(self.normal(6, 33))))
@@ -83,7 +83,7 @@ class LogSoftmaxBackward(Daily):
 
 
 class ClampedSwiglu(Daily):
-    name = "clamped_swiglu"
+    name = "traced_clamped_swiglu"
     attributes = {"limit": 1.5}
 
     def inputs(self):
@@ -101,7 +101,7 @@ class ClampedSwiglu(Daily):
 
 
 class CrossEntropy(Daily):
-    name = "cross_entropy"
+    name = "traced_cross_entropy"
     attributes = {"smoothing": 0.1, "ignored": 2}
 
     def inputs(self):
@@ -126,7 +126,7 @@ class CrossEntropy(Daily):
 
 
 class GroupedGemm(Daily):
-    name = "grouped_gemm"
+    name = "traced_grouped_gemm"
 
     def inputs(self):
         return dict(x=self.normal(11, 16), w=self.normal(4, 16, 5), ends=np.array([3, 3, 8, 11]))
@@ -196,7 +196,7 @@ class W4A16(Daily):
 
 
 class MaxPool(Daily):
-    name = "max_pool"
+    name = "traced_max_pool"
 
     def inputs(self):
         return dict(x=self.normal(2, 3, 8, 6) - 1)
@@ -226,7 +226,7 @@ class MaxPool(Daily):
 
 
 class AvgPool(MaxPool):
-    name = "avg_pool"
+    name = "traced_avg_pool"
 
     def right(self, x, pad=1, size=3, divisor=None):
         y = np.zeros((*x.shape[:2], x.shape[2] // 2, x.shape[3] // 2))

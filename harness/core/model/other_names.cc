@@ -34,6 +34,9 @@ const std::vector<OtherOperator>& OtherOperators() {
       {"softmax_backward", "", {"softmaxgrad", "softmaxbackwarddata"}},
       {"silu_and_mul", "", {"swiglu", "silumul"}},
       {"gelu", "approx=tanh", {"gelutanh", "fastgelu"}},
+      {"gelu_and_mul", "", {"geglu"}},
+      {"silu", "", {"swish"}},
+      {"hardswish", "", {"hardsilu"}},
       {"rope", "", {"rotary", "rotaryembedding", "applyrotaryposemb"}},
       {"selective_scan", "", {"mamba", "ssm", "selectivescanfn"}},
       {"gather", "", {"embedding", "take", "indexselect"}},
@@ -105,12 +108,10 @@ const std::vector<OtherName>& SameAttributes() {
 }
 
 // Functions that frameworks have and no operator here is. The operator whose name is nearest is another function, as
-// gelu is to elu.
+// gelu is to glu.
 constexpr std::string_view kOtherFunctions[] = {
-    "addcmul", "atan2",     "avgpool2d", "batchnorm", "celu",  "concat",    "crossentropy", "cumprod",
-    "digamma", "dropout",   "elu",       "erfinv",    "glu",   "hardswish", "instancenorm", "leakyrelu",
-    "lgamma",  "maxpool2d", "mish",      "prelu",     "reglu", "relu6",     "selu",         "silu",
-    "sinc",    "softmin",   "softplus",  "softsign",  "swish", "transpose"};
+    "addcmul", "atan2", "avgpool2d",    "batchnorm", "concat",    "crossentropy", "cumprod", "digamma", "dropout",
+    "erfinv",  "glu",   "instancenorm", "lgamma",    "maxpool2d", "reglu",        "sinc",    "softmin", "transpose"};
 
 // Attributes whose values are written otherwise, or count otherwise.
 const std::vector<OtherName>& AkinAttributes() {

@@ -127,7 +127,8 @@ class FaultyPlan final : public FormulaPlan {
     std::vector<long double> faulty = Evaluate(output, seen, WithFault(graph(), fault_), fault_.bug);
     if (fault_.where == Where::kEverywhere) return faulty;
     const std::vector<long double> right = Evaluate(output, inputs, graph(), {});
-    const auto struck = static_cast<int64_t>(faulty.size()) / description().outputs()[output].shape[0];
+    const std::vector<int64_t>& shape = description().outputs()[output].shape;
+    const auto struck = static_cast<int64_t>(faulty.size()) / (shape.empty() ? 1 : shape[0]);
     std::copy(right.begin(), right.end() - struck, faulty.begin());
     return faulty;
   }

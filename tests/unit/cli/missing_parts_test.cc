@@ -22,11 +22,12 @@ TEST(MissingParts, NoOperatorLacksAny) {
 TEST(MissingParts, AFormulaAloneLacksEveryOther) {
   const TemporaryFolder root;
   root.Write("ops/ADDING.md", "");
-  root.Write("ops/defs/batch_norm.cc", "");
+  root.Write("ops/defs/batch_norm.cc", "ASSAY_OPERATOR(batch_norm, A);\nASSAY_OPERATOR(instance_norm, B);");
   const auto missing = FindMissingParts(root.Path(""), "batch_norm");
   ASSERT_TRUE(missing);
   EXPECT_EQ(missing->size(), 9);
   EXPECT_EQ(missing->front().file, "tests/unit/ops/tie_twin_test.cc");
+  EXPECT_EQ(FindMissingParts(root.Path(""), "instance_norm")->size(), 7);  // without designs, which it may share
 }
 
 TEST(MissingParts, AnotherFolderIsNamed) {

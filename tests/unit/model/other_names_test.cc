@@ -48,7 +48,7 @@ TEST(OtherNames, OfOperatorsComeWithTheAttributesThatMakeThemTheSame) {
       {"matmull", "; did you mean 'matmul'?"},
       {"layer_normalization", ""},  // the list has none
       {"quux", ""},
-      {"elu", "; elu is none of them; state its formula as an operator (ops/ADDING.md in the sources)"},
+      {"glu", "; glu is none of them; state its formula as an operator (ops/ADDING.md in the sources)"},
       {"torch.lgamma", "; lgamma is none of them; state its formula as an operator (ops/ADDING.md in the sources)"}};
   for (const auto& [word, hint] : hints) EXPECT_EQ(OperatorHint(word, Operators()), hint) << word;
 }

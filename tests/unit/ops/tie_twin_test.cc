@@ -130,23 +130,46 @@ constexpr const char* kCopies = "";     // results are elements of the input
 constexpr const char* kWide = "";       // no output is narrower than the sums
 constexpr OperatorTies kOperators[] = {
     {"add", "add/bf16/n=70/fill=normal/seed=0"},
+    {"adaptive_avg_pool", kFunctions},
     {"attention", kFunctions},
+    {"avg_pool", kFunctions},
+    {"batch_norm", kFunctions},
+    {"batch_norm_training", kFunctions},
+    {"clamped_swiglu", kFunctions},
+    {"concat", kCopies},
     {"conv", "conv/bf16/n=2,c=4,o=3,i=6,k=3,pad=1/fill=normal/seed=0"},
+    {"cross_entropy", kFunctions},
+    {"cross_entropy_backward", kFunctions},
     {"cumsum", "cumsum/f16/rows=3,n=100/fill=normal/seed=0"},
     {"dequantize", "dequantize/u8-f32-u8-bf16/rows=3,n=70,per=row/fill=normal/seed=0"},
     {"fft", kWide},
+    {"flip", kCopies},
     {"fma", "fma/f16/n=70/fill=normal/seed=0"},
     {"fused_add_rms_norm", "fused_add_rms_norm/bf16/rows=3,n=20/fill=normal/seed=0", 1},
     {"gather", kCopies},
     {"gelu", kFunctions},
+    {"gelu_and_mul", kFunctions},
     {"group_norm", kFunctions},
+    {"grouped_gemm", "grouped_gemm/bf16-bf16-i32-bf16/rows=9,k=40,groups=3,n=5/fill=normal/seed=0"},
+    {"instance_norm", kFunctions},
+    {"kl_div", kFunctions},
     {"layer_norm", kFunctions},
     {"layer_norm_backward", "layer_norm_backward/f16-f16-f32-f32-f16-f16/rows=9,n=20/fill=normal/seed=0", 2},
+    {"log_softmax_backward", kFunctions},
+    {"masked_fill", kCopies},
     {"matmul", "matmul/f16/m=5,n=7,k=64/fill=normal/seed=0"},
+    {"max_pool", kCopies},
+    {"moe_permute", kCopies},
+    {"moe_route", kFunctions},
+    {"moe_unpermute", "moe_unpermute/f16-i64-f16-f16/rows=9,t=5,k=3,d=9/fill=normal/seed=0"},
+    {"mse", kFunctions},
+    {"one_hot", kCopies},
+    {"pad", kCopies},
     {"pow", kFunctions},
     {"quantize", "quantize/f32-f32-i8/rows=3,n=70/fill=normal/seed=0"},
     {"reduce", "reduce/bf16/shape=6x64,axes=1/fill=normal/seed=0"},
     {"rms_norm", kFunctions},
+    {"roll", kCopies},
     {"rope", "rope/bf16/b=1,l=3,h=2,d=8/fill=normal/seed=0"},
     {"scatter_add", "scatter_add/bf16-i64-bf16-bf16/rows=5,n=9,d=7/fill=normal/seed=0"},
     {"selective_scan", kFunctions},
@@ -155,18 +178,24 @@ constexpr OperatorTies kOperators[] = {
     {"softmax_backward", "softmax_backward/f16/rows=3,n=20/fill=normal/seed=0"},
     {"sort", kCopies},
     {"sub", "sub/f16/n=70/fill=normal/seed=0"},
+    {"take_along_axis", kCopies},
     {"top_k", kCopies},
+    {"transpose", kCopies},
+    {"trilu", kCopies},
 };
 
-// Rows of tables (ops/defs/elementwise.cc). Of the first a function's own error reaches both neighbours, as it does
-// with a division; of the second results are exact.
+// Rows of tables (ops/defs/elementwise.cc and activations.cc). Of the first a function's own error reaches both
+// neighbours, as it does with a division; of the second results are exact.
 constexpr std::string_view kElementwiseFunctions =
-    "acos acosh asin asinh atan atanh cbrt cos cosh div erf erfc exp exp2 expm1 log log10 log1p log2 reciprocal rsqrt "
-    "sigmoid sin sinh sqrt tan tanh";
+    "acos acosh asin asinh atan atanh cbrt celu cos cosh div elu erf erfc exp exp2 expm1 hardsigmoid hardswish "
+    "leaky_relu "
+    "log log10 log1p log2 logsigmoid mish quick_gelu reciprocal rsqrt selu sigmoid silu sin sinh softcap softplus "
+    "softsign "
+    "sqrt tan tanh";
 constexpr std::string_view kExactElements =
     "abs cast ceil clip equal floor greater greater_equal isfinite isinf isnan less less_equal logical_and logical_not "
-    "logical_or maximum minimum neg not_equal relu round sign trunc where";
-constexpr std::string_view kProducts = "mul square";
+    "logical_or maximum minimum neg not_equal relu relu6 round sign trunc where";
+constexpr std::string_view kProducts = "mul prelu square";
 
 // Ties that a twin decides: results that take them away from zero, and toward it, are wrong there.
 Wrong CountDecided(const Problem& problem, size_t output, const Twin& twin) {

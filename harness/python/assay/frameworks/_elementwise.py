@@ -2,6 +2,7 @@
 """Columns of the operators that compute each element by itself: a framework states its functions by their names."""
 from __future__ import annotations
 
+import inspect
 from typing import Any, Callable, Collection, Mapping
 
 from ._columns import Column, FLOATS, INTEGERS
@@ -37,15 +38,19 @@ def _call(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def of_three(x: Any, y: Any, z: Any, **_: Any) -> Any:
         return function(x, y, z)
 
-    def clip(x: Any, *, low: float, high: float, **_: Any) -> Any:
-        return function(x, low, high)
+    def with_numbers(x: Any, **attrs: Any) -> Any:
+        return function(x, *(attrs[key] for key in _NUMBERS[op]))
 
-    if op == "clip":
-        return clip
+    if op in _NUMBERS:
+        heeds = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY) for key in _NUMBERS[op]]
+        own = inspect.Signature([inspect.Parameter("x", inspect.Parameter.POSITIONAL_OR_KEYWORD), *heeds])
+        with_numbers.__signature__ = own  # type: ignore[attr-defined]
+        return with_numbers
     return of_three if op in ("where", "fma") else of_two if op in _OF_TWO else of_one
 
 
-_OF_TWO = ("add", "sub", "mul", "div", "maximum", "minimum", "logical_and", "logical_or", *COMPARISONS)
+_OF_TWO = ("add", "sub", "mul", "div", "maximum", "minimum", "prelu", "logical_and", "logical_or", *COMPARISONS)
+_NUMBERS = {"clip": ("low", "high"), "celu": ("alpha",), "elu": ("alpha",), "leaky_relu": ("alpha",)}
 
 
 def elementwise(functions: Mapping[str, Callable[..., Any]], floats: Collection[str] = FLOATS, extra: Any = "",

@@ -11,6 +11,7 @@ from . import jax_ops
 from ._columns import FLOATS, FLUSHES, INTEGERS, WIDER_SUMS, Column, joined, only, register, tensor_cores
 from ._defined import defined
 from ._elementwise import elementwise
+from ._movement import movement
 
 COMPLEX = ("c64", "c128", "f32-c64", "c64-f32", "f64-c128", "c128-f64")
 INDICES = tuple(f"{dtype}-i64" for dtype in FLOATS)
@@ -59,10 +60,13 @@ NAMED = {name: getattr(jnp, name) for name in (
     "clip").split()}
 NAMED |= {"acos": jnp.arccos, "acosh": jnp.arccosh, "asin": jnp.arcsin, "asinh": jnp.arcsinh, "atan": jnp.arctan,
           "atanh": jnp.arctanh, "div": jnp.divide, "erfc": jax.scipy.special.erfc, "mul": jnp.multiply, "neg": jnp.negative,
-          "relu": jax.nn.relu, "sigmoid": jax.nn.sigmoid, "sub": jnp.subtract}
+          "relu": jax.nn.relu, "sigmoid": jax.nn.sigmoid, "sub": jnp.subtract, "hardsigmoid": jax.nn.hard_sigmoid,
+          "hardswish": jax.nn.hard_silu, "logsigmoid": jax.nn.log_sigmoid, "softsign": jax.nn.soft_sign}
+NAMED |= {name: getattr(jax.nn, name) for name in "celu elu leaky_relu mish relu6 selu silu softplus".split()}
 
 COLUMNS = [
     *elementwise(NAMED, extra=_flushes),
+    *movement(jnp),
     Column("matmul", jax_ops.matmul, extra=_flushes),
     Column("matmul", jax_ops.matmul_f32, ("bf16-bf16-f32", "f16-f16-f32"), "preferred-f32", _flushes),
     Column("matmul", jax_ops.matmul_i32, ("i8-i8-i32",), "preferred-i32"),
@@ -84,6 +88,7 @@ COLUMNS = [
     Column("attention", jax_ops.attention, extra=_attention, supports=_attends),
     Column("gelu", jax_ops.gelu, extra=_flushes),
     Column("silu_and_mul", jax_ops.silu_and_mul, extra=_flushes),
+    Column("gelu_and_mul", jax_ops.gelu_and_mul, extra=_flushes),
     *(Column(op, jax_ops.element(function), extra=_flushes) for op, function in ELEMENTS.items()),
     Column("pow", jax_ops.power, extra=_flushes),
     Column("cumsum", jax_ops.cumsum, extra=_flushes),
@@ -91,6 +96,8 @@ COLUMNS = [
     Column("top_k", jax_ops.top_k, (*FLOATS, *INTEGERS), extra=_flushes, supports=only(smallest=False)),
     Column("sort", jax_ops.sort, (*FLOATS, *INTEGERS, "bool"), extra=_flushes),
     Column("gather", jax_ops.gather),
+    Column("one_hot", jax_ops.one_hot, tuple(f"i64-{dtype}" for dtype in FLOATS)),
+    Column("grouped_gemm", jax_ops.grouped_gemm, ("f32-f32-i32-f32", "bf16-bf16-i32-bf16", "f16-f16-i32-f16"), extra=_flushes),
     Column("scatter_add", jax_ops.scatter_add, extra=_flushes),
 ]
 

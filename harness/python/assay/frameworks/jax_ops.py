@@ -119,6 +119,11 @@ def silu_and_mul(x, **_):
     return jax.nn.silu(gate) * up
 
 
+def gelu_and_mul(x, *, approx="none", **_):
+    gate, up = jnp.split(x, 2, axis=-1)
+    return gelu(gate, approx=approx) * up
+
+
 def element(function):
     return lambda x, **_: function(x)
 
@@ -151,6 +156,18 @@ def sort(x, *, descending=False, tie="first", **_):
 
 def gather(table, indices, **_):
     return jnp.take(table, indices, axis=0)
+
+
+def one_hot(indices, *, classes, result_types=(), **_):
+    return jax.nn.one_hot(indices, int(classes), dtype=result_types[0])
+
+
+one_hot.takes_result_types = True
+
+
+def grouped_gemm(x, w, ends, **_):
+    """jax.lax.ragged_dot, which takes the sizes of groups."""
+    return lax.ragged_dot(x, w, jnp.diff(ends, prepend=0), precision=HIGHEST)
 
 
 def scatter_add(x, indices, updates, **_):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy's functions of single elements, and those of --operators with its arrays, in the column `numpy`."""
+"""NumPy's functions of single elements, those that move them, and those of --operators with its arrays, in the column `numpy`."""
 from __future__ import annotations
 
 import contextlib
@@ -9,6 +9,7 @@ import numpy
 from ._columns import register
 from ._defined import defined
 from ._elementwise import elementwise
+from ._movement import movement
 
 with contextlib.suppress(ImportError):
     import ml_dtypes  # noqa: F401  # for x.astype("bfloat16")
@@ -25,4 +26,4 @@ ELEMENTS |= {"acos": numpy.arccos, "acosh": numpy.arccosh, "asin": numpy.arcsin,
 
 
 def register_all():
-    register([*elementwise(ELEMENTS, FLOATS), *defined(FLOATS)], "numpy", "eager")
+    register([*elementwise(ELEMENTS, FLOATS), *movement(numpy, FLOATS), *defined(FLOATS)], "numpy", "eager")

@@ -11,6 +11,7 @@ from . import onnxruntime_ops as ops
 from ._columns import INTEGERS, Column, only, register
 from ._defined import defined, exported
 from ._elementwise import elementwise
+from ._movement import movement
 from .onnxruntime_imported import imported
 from .onnxruntime_models import versions
 
@@ -75,6 +76,11 @@ COLUMNS = [
     # epsilon is an f32 attribute, so that f64 has none that is meant.
     Column("layer_norm", ops.layer_norm, (*NARROW, "bf16"), supports=only(stats=False)),
     Column("rms_norm", ops.rms_norm, NARROW),
+    Column("batch_norm", ops.batch_norm, NARROW),
+    Column("instance_norm", ops.instance_norm, NARROW),
+    Column("one_hot", ops.one_hot, ("i64-f32",)),
+    Column("avg_pool", ops.avg_pool, NARROW),
+    Column("max_pool", ops.max_pool, WIDE),
     Column("group_norm", ops.group_norm, NARROW),
     Column("gelu", ops.gelu, NARROW),
     Column("rope", ops.rope, NARROW),
@@ -93,7 +99,9 @@ COLUMNS = [
 NODES = {"abs": "Abs", "acos": "Acos", "acosh": "Acosh", "add": "Add", "asin": "Asin", "asinh": "Asinh", "atan": "Atan",
          "atanh": "Atanh", "ceil": "Ceil", "cosh": "Cosh", "div": "Div", "floor": "Floor", "maximum": "Max", "minimum": "Min",
          "mul": "Mul", "neg": "Neg", "reciprocal": "Reciprocal", "relu": "Relu", "round": "Round", "sigmoid": "Sigmoid",
-         "sign": "Sign", "sinh": "Sinh", "sqrt": "Sqrt", "sub": "Sub", "tan": "Tan", "where": "Where"}
+         "sign": "Sign", "sinh": "Sinh", "sqrt": "Sqrt", "sub": "Sub", "tan": "Tan", "where": "Where",
+         "hardswish": "HardSwish", "mish": "Mish", "prelu": "PRelu", "selu": "Selu", "softplus": "Softplus", "softsign": "Softsign"}
+WITH_ALPHA = {"celu": "Celu", "elu": "Elu", "leaky_relu": "LeakyRelu"}
 CONDITIONS = {"equal": "Equal", "greater": "Greater", "greater_equal": "GreaterOrEqual", "isinf": "IsInf", "isnan": "IsNaN",
               "less": "Less", "less_equal": "LessOrEqual", "logical_and": "And", "logical_not": "Not", "logical_or": "Or"}
 
@@ -101,11 +109,19 @@ CONDITIONS = {"equal": "Equal", "greater": "Greater", "greater_equal": "GreaterO
 def _elementwise(provider):
     def run_node(node, result, *operands):
         return ops.run(provider, node, list(operands), [result or operands[-1].dtype.name])
+
+    def run_with(node, x, alpha):
+        return ops.run(provider, node, [x], [x.dtype.name], alpha=float(alpha))
+
+    def hardsigmoid(x):
+        return ops.run(provider, "HardSigmoid", [x], [x.dtype.name], alpha=1 / 6, beta=0.5)
     made = elementwise({op: functools.partial(run_node, node, "") for op, node in NODES.items()} |
+                       {op: functools.partial(run_with, node) for op, node in WITH_ALPHA.items()} | {"hardsigmoid": hardsigmoid} |
                        {op: functools.partial(run_node, node, "bool") for op, node in CONDITIONS.items()}, WIDE)
-    for column in made:
+    moves = movement(ops.moves(provider), WIDE, (*INTEGERS, "bool"))
+    for column in made + moves:
         column.function.compiles = column.function.may_refuse = True
-    return [column._replace(name=_name(provider)) for column in made]
+    return [column._replace(name=_name(provider)) for column in made + moves]
 
 
 def _name(provider):

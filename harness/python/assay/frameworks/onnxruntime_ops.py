@@ -2,6 +2,8 @@
 """Nodes of ONNX under the names, operands and attributes of the suites. Each takes the execution provider first."""
 from __future__ import annotations
 
+import types
+
 import ml_dtypes
 import numpy
 
@@ -121,6 +123,44 @@ def gather(p, table, indices, **_):
 
 def scatter_add(p, x, indices, updates, **_):
     return run(p, "ScatterND", [x, indices.astype(numpy.int64)[:, None], updates], [_name(x)], reduction="add")
+
+
+def moves(p):
+    """NumPy's names of the nodes that move elements."""
+    def one(node, x, *more, **attrs):
+        return run(p, node, [x, *more], [_name(x)], **attrs)
+    return types.SimpleNamespace(
+        concatenate=lambda arrays, axis: one("Concat", *arrays, axis=axis), transpose=lambda x, perm: one("Transpose", x, perm=perm),
+        take_along_axis=lambda x, indices, axis: one("GatherElements", x, indices, axis=axis),
+        triu=lambda x, k: one("Trilu", x, numpy.array(k, numpy.int64), upper=1),
+        tril=lambda x, k: one("Trilu", x, numpy.array(k, numpy.int64), upper=0), asarray=numpy.asarray,
+        where=lambda mask, value, x: run(p, "Where", [mask, value, x], [_name(x)]),
+        pad=lambda x, width, mode, constant_values=0: one(
+            "Pad", x, numpy.array(width, numpy.int64).T.reshape(-1), numpy.array(constant_values, x.dtype), mode=mode))
+
+
+def one_hot(p, indices, *, classes, **_):
+    return run(p, "OneHot", [indices, numpy.array(classes, numpy.int64), numpy.array([0, 1], numpy.float32)], ["float32"])
+
+
+def batch_norm(p, x, gamma, beta, mean, variance, *, eps=1e-5, **_):
+    return run(p, "BatchNormalization", [x, gamma, beta, mean, variance], [_name(x)], epsilon=float(eps))
+
+
+def instance_norm(p, x, gamma, beta, *, eps=1e-5, **_):
+    return run(p, "InstanceNormalization", [x, gamma, beta], [_name(x)], epsilon=float(eps))
+
+
+def avg_pool(p, x, *, k, stride=2, pad=0, ceil=False, count_pad=False, **_):
+    return run(p, "AveragePool", [x], [_name(x)], kernel_shape=(k, k), strides=(stride, stride), pads=(pad,) * 4, ceil_mode=int(ceil),
+               count_include_pad=int(count_pad))
+
+
+def max_pool(p, x, *, k, stride=2, pad=0, ceil=False, **_):
+    """Indices of MaxPool count from the first element of all images."""
+    y, places = run(p, "MaxPool", [x], [_name(x), "int64"], kernel_shape=(k, k), strides=(stride, stride), pads=(pad,) * 4,
+                    ceil_mode=int(ceil))
+    return y, places % (x.shape[2] * x.shape[3])
 
 
 _AXIS = {"row": 0, "column": 1}

@@ -7,6 +7,7 @@ import functools
 from . import tensorflow_ops as ops
 from ._columns import FLUSHES, Column, joined, only, register, transforms
 from ._elementwise import elementwise
+from ._movement import movement
 from ._shapes import dims
 from .tensorflow_ops import tf
 
@@ -18,7 +19,8 @@ NAMED = {name: getattr(tf.math, name) for name in (
     "logical_not logical_or maximum minimum not_equal reciprocal sigmoid sign sinh sqrt square tan").split()}
 NAMED |= {"clip": tf.clip_by_value, "div": tf.math.divide, "isfinite": tf.math.is_finite, "isinf": tf.math.is_inf,
           "isnan": tf.math.is_nan, "mul": tf.math.multiply, "neg": tf.math.negative, "relu": tf.nn.relu, "round": tf.math.round,
-          "sub": tf.math.subtract, "where": tf.where}
+          "sub": tf.math.subtract, "where": tf.where, "logsigmoid": tf.math.log_sigmoid}
+NAMED |= {name: getattr(tf.nn, name) for name in "elu leaky_relu relu6 selu silu softplus softsign".split()}
 
 
 def _adds(case):
@@ -73,6 +75,7 @@ COLUMNS = [
     Column("cumsum", ops.cumsum),
     Column("top_k", ops.top_k, supports=only(smallest=False)),
     Column("sort", ops.sort),
+    *movement(ops.MOVES, integers=()),
     Column("gather", ops.gather),
     Column("scatter_add", ops.scatter_add),
 ]

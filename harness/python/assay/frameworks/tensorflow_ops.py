@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import types
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # no lines about the machine in a worker's log
 import tensorflow as tf  # noqa: E402
@@ -81,6 +82,12 @@ def sort(x, *, descending=False, tie="first", **_):
     """The values at the places that tf.argsort gives."""
     places = tf.argsort(x, axis=-1, direction="DESCENDING" if descending else "ASCENDING", stable=True)
     return tf.gather(x, places, batch_dims=len(x.shape) - 1), tf.cast(places, tf.int64)
+
+
+# NumPy's names of functions that move elements.
+MOVES = types.SimpleNamespace(
+    concatenate=tf.concat, flip=lambda x, axis: tf.reverse(x, [axis]), roll=tf.roll, transpose=tf.transpose, where=tf.where,
+    asarray=tf.constant, take_along_axis=lambda x, indices, axis: tf.gather(x, indices, axis=axis, batch_dims=axis))
 
 
 def gather(table, indices, **_):

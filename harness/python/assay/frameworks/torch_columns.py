@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 
 from .._devices import capability, torch_devices
 from . import torch_attention, torch_compiled, torch_more_ops, torch_ops
@@ -10,6 +11,7 @@ from .._namespace import namespace
 from ._columns import FLOATS, FLUSHES, INTEGERS, WIDER_SUMS, Column, joined, only, register, tensor_cores
 from ._defined import defined
 from ._elementwise import elementwise
+from ._movement import movement
 
 COMPLEX = ("c64", "c128", "f32-c64", "c64-f32", "f64-c128", "c128-f64")
 INDICES = tuple(f"{dtype}-i64" for dtype in FLOATS)
@@ -30,6 +32,12 @@ def _adds(case):
 def _flushes(dtypes, attrs):
     """oneDNN's products of bf16 take subnormal numbers for zeros: measured (torch_proofs.py), not documented."""
     return "ftz=all" if dtypes[0] == "bf16" else ""
+
+
+def _rounds_logarithms(dtypes, attrs):
+    """log_softmax is rounded to the type of the logits before its elements are taken: two functions, one behind the other
+    (torch.nn.CrossEntropyLoss, "equivalent to applying LogSoftmax on an input, followed by NLLLoss")."""
+    return f"mid={dtypes[0]}" if dtypes[0] in ("bf16", "f16") else ""
 
 
 def _multiplies_integers(case):
@@ -96,10 +104,17 @@ ELEMENTS = {name: getattr(torch, name) for name in (
     "abs acos acosh add asin asinh atan atanh ceil cosh div erfc exp2 expm1 floor isfinite isinf isnan log10 log1p log2 logical_and "
     "logical_not logical_or maximum minimum mul neg reciprocal relu round sigmoid sign sinh sqrt square sub tan trunc where").split()}
 ELEMENTS |= {"equal": torch.eq, "not_equal": torch.ne, "less": torch.lt, "less_equal": torch.le, "greater": torch.gt,
-             "greater_equal": torch.ge, "clip": torch.clamp}
+             "greater_equal": torch.ge, "clip": torch.clamp, "logsigmoid": F.logsigmoid,
+             # From the threshold on the result is x: by default from 20, where the rest is more than a last bit of f64.
+             "softplus": lambda x: F.softplus(x, threshold=40.0)}
+ELEMENTS |= {name: getattr(F, name) for name in
+             "celu elu hardsigmoid hardswish leaky_relu mish relu6 selu silu softsign".split()}
 
 COLUMNS = [
     *elementwise(ELEMENTS),
+    *movement(torch_more_ops.MOVES),
+    Column("pad", torch_more_ops.pad),
+    Column("one_hot", torch_more_ops.one_hot, ("i64-i64",)),
     Column("matmul", torch_ops.matmul, extra=_flushes, supports=_adds),
     Column("matmul", torch_ops.int_matmul, ("i8-i8-i32",), "int-mm",
            supports=_multiplies_integers),
@@ -122,6 +137,8 @@ COLUMNS = [
     Column("group_norm", torch_more_ops.group_norm),
     Column("gelu", torch_more_ops.gelu),
     Column("silu_and_mul", torch_more_ops.silu_and_mul),
+    Column("gelu_and_mul", torch_more_ops.gelu_and_mul),
+    Column("prelu", torch_more_ops.prelu, supports=only(per=("column", "tensor"))),
     *(Column(name, getattr(torch_more_ops, name)) for name in ("exp", "log", "tanh", "erf", "rsqrt", "sin", "cos")),
     Column("pow", torch_more_ops.power),
     Column("cumsum", torch_more_ops.cumsum),
@@ -134,12 +151,25 @@ COLUMNS = [
     Column("scatter_add", torch_more_ops.scatter_add),
     Column("quantize", torch_more_ops.quantize, ("f32-f32-i8",)),
     Column("softmax_backward", torch_more_ops.softmax_backward),
+    Column("log_softmax_backward", torch_more_ops.log_softmax_backward),
+    Column("batch_norm", torch_more_ops.batch_norm, (*FLOATS, "bf16-f32-f32-f32-f32-bf16")),
+    Column("batch_norm_training", torch_more_ops.batch_norm_training, (*FLOATS, "bf16-f32-f32-f32-f32-bf16"),
+           supports=only(population=False)),
+    Column("instance_norm", torch_more_ops.instance_norm),
+    Column("cross_entropy", torch_more_ops.cross_entropy, tuple(f"{dtype}-i64-{dtype}" for dtype in FLOATS), extra=_rounds_logarithms),
+    Column("cross_entropy_backward", torch_more_ops.cross_entropy_backward, tuple(f"{dtype}-i64-{dtype}-{dtype}" for dtype in FLOATS),
+           extra=_rounds_logarithms),
+    Column("kl_div", torch_more_ops.kl_div),
+    Column("mse", torch_more_ops.mse, supports=only(reduction=("mean", "sum", "none"))),
+    Column("avg_pool", torch_more_ops.avg_pool),
+    Column("max_pool", torch_more_ops.max_pool),
+    Column("adaptive_avg_pool", torch_more_ops.adaptive_avg_pool),
     Column("layer_norm_backward", torch_more_ops.layer_norm_backward),
 ]
 
 
 # Inductor (2.15) calls the eager functions for these operators; it cannot trace some steps of quantize.
-_NOT_COMPILED = ("matmul", "conv", "cumsum", "fft", "top_k", "sort", "quantize")
+_NOT_COMPILED = ("matmul", "conv", "cumsum", "fft", "top_k", "sort", "quantize", "cross_entropy_backward")
 
 
 def _within_compile(column, missing):

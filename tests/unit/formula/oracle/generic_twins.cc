@@ -78,11 +78,21 @@ void CheckTwin(const Subject& subject, const CaseOutput& of, bool on_any_data, T
   }
 }
 
+// A mean or a sum over many rows hides which class one of them was given: runs call such cases inconclusive.
+bool HidesRows(const Problem& problem, const OpSchema& schema) {
+  return schema.op == "cross_entropy" && AttrReader(problem.spec, schema).Text("reduction") != "none";
+}
+// Few draws of avg_pool have an image for a window of 32 elements; adaptive_avg_pool has the same sum. Few of
+// cross_entropy are left.
+bool IsRarelyLong(const OpSchema& schema) {
+  return schema.op == "avg_pool" || schema.op == "cross_entropy";
+}
+
 }  // namespace
 
 // Axes are long in turn, and cases are drawn again until of each output so many terms were asked for.
 Findings CheckTwins(const Subject& subject, TwinReport& twins) {
-  constexpr int kRounds = 20;
+  constexpr int kRounds = 60;
   Findings findings;
   const DrawLimits limits{.long_least = 300, .long_most = 1100, .others_most = 4, .most_work = 1e5};
   SizeDrawer drawer(subject.formula, limits, kDrawSeed);
@@ -94,13 +104,14 @@ Findings CheckTwins(const Subject& subject, TwinReport& twins) {
         TwinCount& count = twins[{output, DTypeListText(row)}];
         bool forgets = false;
         for (const CaseOutput& of : cases) {
+          if (HidesRows(of.problem, subject.formula.schema())) continue;
           const Forgettable forgettable = ForgettableOf(subject.formula.DefinitionOf(of.problem, of.output).graph());
           forgets = forgets || forgettable.terms > 0;
           const bool selects_alone = forgettable.terms == 0 && forgettable.on_any_data;
           if (forgettable.terms < kLongSum && !selects_alone) continue;
           CheckTwin(subject, of, forgettable.on_any_data, count, findings);
         }
-        if (forgets && count.all < kLongSum) open.insert(output);
+        if (forgets && count.all < kLongSum && !IsRarelyLong(subject.formula.schema())) open.insert(output);
         if (count.all >= kLongSum) open.erase(output);
       }
     }
