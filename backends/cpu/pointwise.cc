@@ -122,10 +122,14 @@ constexpr double kNoFraction = 0x1p52;  // doubles of this size and above are in
 template <class T>
 const Formulas<T> kReal[] = {
     {"ceil", [](T x, T, T) { return std::ceil(x); }, "floor", [](T x, T, T) { return -std::floor(-x); }},
-    {"clip", [](T x, T low, T high) { return x < low    ? low
-                                             : x > high ? high
-                                                        : x; }, "fold",
-     [](T x, T low, T high) { return Extreme<T, -1>{}(Extreme<T, 1>{}(x, low), high); }},
+    {"clip",
+     [](T x, T low, T high) { return x < low    ? low
+                                     : x > high ? high
+                                                : x; },
+     "fold",
+     [](T x, T low, T high) { return Extreme<T, -1>{}(Extreme<T, 1>{}(x, low), high); },
+     1,
+     {"low", "high"}},
     {"div", [](T x, T y, T) { return x / y; }, "wide",
      [](T x, T y, T) { return static_cast<T>(static_cast<Wide<T>>(x) / static_cast<Wide<T>>(y)); }},
     {"floor", [](T x, T, T) { return std::floor(x); }, "ceil", [](T x, T, T) { return -std::ceil(-x); }},

@@ -31,21 +31,21 @@ def bias_relu_squared(x: "rows n", bias: "n"):
     return y * y
 
 
-@assay.operator("quick_gelu")
-def quick_gelu(x: "rows n", *, slope: float = 1.702):
+@assay.operator("traced_quick_gelu")
+def traced_quick_gelu(x: "rows n", *, slope: float = 1.702):
     """x sigmoid(slope x)."""
     return x * assay.namespace(x).sigmoid(slope * x)
 
 
-@assay.operator("softplus")
-def softplus(x: "rows n"):
+@assay.operator("traced_softplus")
+def traced_softplus(x: "rows n"):
     """log(1 + exp(x)), which does not overflow."""
     xp = assay.namespace(x)
     return xp.relu(x) + xp.log1p(xp.exp(-abs(x)))
 
 
-@assay.operator("mish")
-def mish(x: "rows n"):
+@assay.operator("traced_mish")
+def traced_mish(x: "rows n"):
     """x tanh(softplus(x))."""
     xp = assay.namespace(x)
     return x * xp.tanh(xp.relu(x) + xp.log1p(xp.exp(-abs(x))))
@@ -65,14 +65,14 @@ def hard_swish(x: "rows n"):
     return x * xp.minimum(xp.maximum(x + 3.0, 0.0), 6.0) / 6.0
 
 
-@assay.operator("leaky_relu")
-def leaky_relu(x: "rows n", *, slope: float = 0.01):
+@assay.operator("traced_leaky_relu")
+def traced_leaky_relu(x: "rows n", *, slope: float = 0.01):
     """x, or slope x where x is below 0."""
     return assay.namespace(x).where(x < 0.0, slope * x, x)
 
 
-@assay.operator("elu")
-def elu(x: "rows n"):
+@assay.operator("traced_elu")
+def traced_elu(x: "rows n"):
     """x, or exp(x) - 1 where x is below 0."""
     xp = assay.namespace(x)
     return xp.where(x < 0.0, xp.exp(xp.minimum(x, 0.0)) - 1.0, x)
@@ -84,8 +84,8 @@ def tanh_shrink(x: "rows n"):
     return x - assay.namespace(x).tanh(x)
 
 
-@assay.operator("softsign")
-def softsign(x: "rows n"):
+@assay.operator("traced_softsign")
+def traced_softsign(x: "rows n"):
     """x / (1 + |x|)."""
     return x / (1.0 + abs(x))
 

@@ -58,7 +58,7 @@ class BadInput(Cli):
         self.assertEqual([line.split()[0] for line in listed.splitlines() if line[0] != " "], ["matmul", "softmax"])
         self.assertRegex(listed, r"\n  types        f32, bf16, f16, f64, bf16-bf16-f32, f16-f16-f32, i8-i8-i32\n")
         listed = self.assay("list", "ops", "cast", "sub", "--verbose").stdout  # also those that no generated case has
-        self.assertRegex(listed, r"\n  types .* bool-f32, i32-i8, i64-i32, .*\n")
+        self.assertRegex(listed, r"\n  types .* i32-i8, .* bool-f32, .*\n")
         self.assertRegex(listed, r"\n  types        f32, bf16, f16, f64, i8, u8, i16, i32, i64\n")
         self.fails(2, "matmull", "list", "ops", "matmull")
         listed = self.assay("list", "ops", "softmax", "--op", "matmul,conv").stdout

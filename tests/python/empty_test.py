@@ -75,6 +75,29 @@ def quantised(x, scale):
     return np.clip(np.rint(x / scale), -128, 127).astype(np.int8)
 
 
+def pooled(x, reduce):
+    """Windows of 2 by 2 at a stride of 2."""
+    n, c, h, w = x.shape
+    return reduce(x.reshape(n, c, h // 2, 2, w // 2, 2), (3, 5))
+
+
+def batch_norm_training(x, gamma, beta, mean, variance):
+    of_x = x.mean((0, 2)), x.var((0, 2), ddof=1)
+    y = norm(x, 0, 2) * gamma[:, None] + beta[:, None]
+    return {"y": y, "new_mean": 0.9 * mean + 0.1 * of_x[0], "new_var": 0.9 * variance + 0.1 * of_x[1]}
+
+
+def cross_entropy(logits, labels):
+    return -np.log(softmax(logits))[np.arange(len(labels)), labels].mean()
+
+
+def cross_entropy_backward(logits, labels, dy):
+    return (softmax(logits) - np.eye(logits.shape[1])[labels]) * dy / max(len(labels), 1)
+
+
+def gated(x): return x[:, :x.shape[1] // 2] * x[:, x.shape[1] // 2:]
+
+
 # By operator: the function in NumPy, extents that it is tried with, and whatever is no extent.
 FORMULAS = {
     "attention": (attention, dict(b=2, h=2, hkv=2, l=3, s=5, d=4, dv=4), {}),
@@ -103,6 +126,35 @@ FORMULAS = {
     "top_k": (top_k, dict(rows=3, k=2, n=4), {}),
     "cast": (lambda x: x.astype(np.float32), dict(n=4), {"x": "int32"}),
     "where": (np.where, dict(n=4), {"c": "bool"}),
+    "masked_fill": (lambda x, mask: np.where(mask, 0.0, x), dict(n=4), {"mask": "bool"}),
+    "batch_norm": (lambda x, gamma, beta, mean, variance: (x - mean[:, None]) / np.sqrt(variance[:, None] + 1e-5) * gamma[:, None] + beta[:, None],
+                   dict(n=2, c=3, s=4), {}),
+    "batch_norm_training": (batch_norm_training, dict(n=2, c=3, s=4), {}),
+    "instance_norm": (lambda x, gamma, beta: norm(x, 2) * gamma[:, None] + beta[:, None], dict(n=2, c=3, s=4), {}),
+    "log_softmax_backward": (lambda y, dy: dy - np.exp(y) * dy.sum(-1, keepdims=True), dict(rows=3, n=4), {}),
+    "cross_entropy": (cross_entropy, dict(rows=3, n=4), {"labels": "int64"}),
+    "cross_entropy_backward": (cross_entropy_backward, dict(rows=3, n=4), {"labels": "int64"}),
+    "kl_div": (lambda x, target: (np.exp(target) * (target - x)).mean(), dict(rows=3, n=4), {}),
+    "mse": (lambda x, target: ((x - target) ** 2).mean(), dict(rows=3, n=4), {}),
+    "adaptive_avg_pool": (lambda x: pooled(x, np.mean), dict(n=2, c=3, h=4, w=6), {"attrs": {"oh": 2, "ow": 3}}),
+    "avg_pool": (lambda x: pooled(x, np.mean), dict(n=2, c=3, h=4, w=6), {"attrs": {"k": 2}}),
+    "max_pool": (lambda x: {"y": pooled(x, np.max), "indices": np.zeros((*x.shape[:2], x.shape[2] // 2, x.shape[3] // 2), np.int64)},
+                 dict(n=2, c=3), {"attrs": {"k": 2}, "layouts": {"x": "[n,c,2,2]"}}),
+    "concat": (lambda x, y: np.concatenate([x, y], 1), dict(rows=3, n=4, m=5), {}),
+    "flip": (lambda x: x[:, ::-1], dict(rows=3, n=4), {}),
+    "roll": (lambda x: np.roll(x, 1, 1), dict(rows=3, n=4), {}),
+    "pad": (lambda x: np.pad(x, ((0, 1), (1, 1))), dict(rows=3, n=4), {}),
+    "transpose": (lambda x: x.swapaxes(1, 2), dict(a=2, b=3, c=4), {}),
+    "trilu": (np.tril, dict(b=2, rows=3, n=4), {}),
+    "one_hot": (lambda indices: np.eye(3, dtype=np.float32)[indices], dict(n=4), {"attrs": {"classes": 3}}),
+    "take_along_axis": (lambda x, indices: np.take_along_axis(x, indices, -1), dict(rows=3, n=4, k=5), {}),
+    "clamped_swiglu": (lambda x: x[:, ::2] / (1 + np.exp(-1.702 * x[:, ::2])) * (x[:, 1::2] + 1), dict(rows=3, n=4), {}),
+    "gelu_and_mul": (gated, dict(rows=3, n=4), {}),
+    "grouped_gemm": (lambda x, w, ends: x @ w.sum(0), dict(rows=3, k=4, groups=1, n=5), {"ends": "int64"}),
+    "moe_permute": (lambda x, experts: {"y": x.repeat(experts.shape[1], 0), "source": np.arange(experts.size)}, dict(t=3, k=1, d=4),
+                    {"experts_of": "int64", "attrs": {"experts": 2}}),
+    "moe_route": (lambda x: {"weights": softmax(x)[:, :2], "experts_of": np.argsort(-x, -1, kind="stable")[:, :2]}, dict(t=3, experts=4), {"attrs": {"k": 2}}),
+    "moe_unpermute": (lambda x, places, weights: (x[places] * weights[..., None]).sum(1), dict(rows=3, t=3, k=2, d=4), {"places": "int64"}),
     **{op: (getattr(np, op), dict(n=4), {}) for op in (
         "equal greater greater_equal isfinite isinf isnan less less_equal logical_and logical_not logical_or not_equal").split()},
 }
@@ -116,6 +168,14 @@ REFUSED = {
     ("gather", "v"): r"\[v\] has no elements, so that there are no places along it",
     ("scatter_add", "rows"): r"\[rows\] has no elements, so that there are no places along it",
     ("top_k", "n"): "k must not be more than n",
+    ("batch_norm_training", "n"): "n s must be at least 2: one element has no variance",
+    ("batch_norm_training", "s"): "n s must be at least 2: one element has no variance",
+    ("take_along_axis", "n"): r"\[n\] has no elements, so that there are no places along it",
+    ("moe_unpermute", "rows"): r"\[rows\] has no elements, so that there are no places along it",
+    **{tuple(one.split(":")): f"{one.split(':')[1]}=0 must be at least" for one in (  # means and places of nothing
+        "cross_entropy:rows cross_entropy:n cross_entropy_backward:rows cross_entropy_backward:n kl_div:rows kl_div:n mse:rows mse:n "
+        "adaptive_avg_pool:h adaptive_avg_pool:w avg_pool:h avg_pool:w pad:rows pad:n grouped_gemm:groups moe_permute:k "
+        "moe_route:experts").split()},
 }
 OPERATORS = dict(assay.operators())
 FORMULAS.update((op, (lambda x, *others: x, dict(n=4), {})) for op, parts in OPERATORS.items()  # functions of each element
@@ -130,6 +190,9 @@ def made(op, extents):
     inputs = {}
     for name in assay.operators()[op]["inputs"]:
         shape = [eval(part, {}, dict(extents)) for part in layouts[name].strip("[]").replace("/", "//").split(",") if part]  # "2*n"
+        if name == "ends":
+            inputs[name] = np.full(shape, extents["rows"], np.int64)
+            continue
         inputs[name] = np.full(shape, 0.75).astype(other.get(name, "float32")) if name != "indices" else np.zeros(shape, np.int64)
     return inputs
 

@@ -37,6 +37,7 @@ auto VisitComponent(plugin::DType dtype, Visitor&& visit) {
     if (dtype == plugin::kBF16) return visit(std::type_identity<plugin::BF16>{});
     if (dtype == plugin::kI8) return visit(std::type_identity<int8_t>{});
     if (dtype == plugin::kU8 || dtype == plugin::kBool8) return visit(std::type_identity<uint8_t>{});
+    if (dtype == plugin::kI16) return visit(std::type_identity<int16_t>{});
     if (dtype == plugin::kI32) return visit(std::type_identity<int32_t>{});
     if (dtype == plugin::kI64) return visit(std::type_identity<int64_t>{});
   }
@@ -45,8 +46,8 @@ auto VisitComponent(plugin::DType dtype, Visitor&& visit) {
 
 // Whether VisitComponent knows the type.
 inline bool IsKnown(plugin::DType d) {
-  return plugin::IsFloat(d) || d == plugin::kI8 || d == plugin::kU8 || d == plugin::kI32 || d == plugin::kI64 ||
-         d == plugin::kC64 || d == plugin::kC128 || d == plugin::kBool8;
+  return plugin::IsFloat(d) || d == plugin::kI8 || d == plugin::kU8 || d == plugin::kI16 || d == plugin::kI32 ||
+         d == plugin::kI64 || d == plugin::kC64 || d == plugin::kC128 || d == plugin::kBool8;
 }
 
 inline int64_t ComponentsOf(plugin::DType dtype) {

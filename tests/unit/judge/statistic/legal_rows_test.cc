@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <random>
+#include <set>
 
 #include "harness/judge/statistic/row_lean.h"
 #include "ops/formula_cases.h"
@@ -123,6 +124,14 @@ Row<T> SoftmaxBackward(const Operands<T>& in, const Kernel& kernel) {  // y, dy
   return dx;
 }
 
+template <class T>
+Row<T> LogSoftmaxBackward(const Operands<T>& in, const Kernel& kernel) {  // y, dy
+  const T sum = Add(in[1], kernel.order);
+  Row<T> dx;
+  for (size_t i = 0; i < in[0].size(); ++i) dx.push_back(in[1][i] - std::exp(in[0][i]) * sum);
+  return dx;
+}
+
 struct Formula {
   const char* op;
   Row<float> (*in_f32)(const Operands<float>&, const Kernel&);
@@ -137,6 +146,7 @@ const Formula kFormulas[] = {
     {"group_norm", LayerNorm<float>, LayerNorm<double>},
     {"layer_norm_backward", LayerNormBackward<float>, LayerNormBackward<double>},
     {"softmax_backward", SoftmaxBackward<float>, SoftmaxBackward<double>},
+    {"log_softmax_backward", LogSoftmaxBackward<float>, LogSoftmaxBackward<double>},
 };
 
 using Draw = std::function<double(std::mt19937_64&, double row)>;  // `row`: a normal number of the row
@@ -273,10 +283,13 @@ TEST(LegalRows, DoNotLean) {
 }
 
 TEST(LegalRows, CoverTheOperatorsWhoseRowsShareNumbers) {
+  // Movement has no roundings, instance_norm is group_norm of one channel, and legal schedules of the last two stand in
+  // tests/faults alone.
+  const std::set<std::string> others = {"concat", "pad", "instance_norm", "grouped_gemm", "cross_entropy_backward"};
   for (const FormulaOperator* op : AllFormulas()) {
     for (const CaseSpec& spec : op->FewCases()) {
       const Result<Problem> problem = op->Bind(spec);
-      if (!problem || op->TraitsOf(*problem, 0).sharing_slices < 2) continue;
+      if (!problem || op->TraitsOf(*problem, 0).sharing_slices < 2 || others.contains(spec.op)) continue;
       const DType type = problem->outputs[0].dtype;
       if (!IsFloat(type) || FormatOf(type).precision < FormatOf(DType::kF32).precision) continue;
       EXPECT_TRUE(std::ranges::any_of(kFormulas, [&](const Formula& f) { return spec.op == f.op; })) << spec.Id();

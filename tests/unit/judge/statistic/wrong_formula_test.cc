@@ -98,7 +98,8 @@ TEST(WrongFormula, BlocksAddedInBf16AreNoSumsInF16) {
     }
     const auto found = c.Explain(got);
     EXPECT_TRUE(found || block != 4);
-    EXPECT_EQ(found ? found->field : "acc=bf16", "acc=bf16") << block;
+    const std::string field = found ? found->field : "acc=bf16";
+    EXPECT_TRUE(field == "acc=bf16" || field == "mid=bf16") << block << ": " << field;
   }
 }
 
