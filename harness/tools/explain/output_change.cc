@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -45,11 +46,13 @@ double Undo(Kind kind, double value) {
 
 // The value with one bit of its representation flipped.
 double FlipBit(const Tensor& got, int64_t element, int bit) {
-  Tensor one(got.dtype(), {1});
+  std::array<std::byte, 16> one{};
   const auto size = static_cast<size_t>(SizeOf(got.dtype()));
   std::memcpy(one.data(), got.data() + static_cast<size_t>(element) * size, size);
-  one.data()[bit / 8] ^= std::byte{1} << (bit % 8);
-  return one.ToDoubles()[0];
+  one[static_cast<size_t>(bit / 8)] ^= std::byte{1} << (bit % 8);
+  double value = 0;
+  ToF64(got.dtype(), one.data(), {&value, 1});
+  return value;
 }
 
 // Whether the error is what rounding to a number near `value` may make, beside the tolerance.
@@ -58,12 +61,20 @@ bool IsWithinRounding(const Judgement& judged, double value, int bits) {
   return std::fabs(judged.error) <= std::ldexp(0.5, std::ilogb(value) - bits + 1) + judged.Tolerance();
 }
 
+int64_t CountPlaces(std::span<const double> values, const std::vector<int64_t>* places) {
+  return places == nullptr ? std::ssize(values) : std::ssize(*places);
+}
+
+int64_t PlaceAt(int64_t n, const std::vector<int64_t>* places) {
+  return places == nullptr ? n : (*places)[static_cast<size_t>(n)];
+}
+
 bool IsRounded(int bits, const ElementJudge& judge, std::span<const double> values,
-               const std::function<bool(int64_t)>& is_at) {
+               const std::vector<int64_t>* places) {
   int64_t lost = 0;
   const int bits_lost = FormatOf(judge.dtype()).precision - bits;
-  for (int64_t i = 0; i < std::ssize(values); ++i) {
-    if (!is_at(i)) continue;
+  for (int64_t n = 0; n < CountPlaces(values, places); ++n) {
+    const int64_t i = PlaceAt(n, places);
     const double value = values[static_cast<size_t>(i)], right = judge.Rounded(i);
     if (value != RoundTo(value, bits)) return false;
     const Judgement judged = judge.Judge(i, value);
@@ -100,11 +111,11 @@ std::vector<OutputChange> ListOutputChanges(const Tensor& got) {
 }
 
 bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tensor& got, std::span<const double> values,
-               const std::function<bool(int64_t)>& is_at, const std::function<void(int64_t, const Judgement&)>& hit) {
-  if (change.kind == Kind::kRounded) return IsRounded(change.bits, judge, values, is_at);
+               const std::vector<int64_t>* places, const std::function<void(int64_t, const Judgement&)>& hit) {
+  if (change.kind == Kind::kRounded) return IsRounded(change.bits, judge, values, places);
   const int64_t parts = std::ssize(values) / got.size();
-  for (int64_t i = 0; i < std::ssize(values); ++i) {
-    if (!is_at(i)) continue;
+  for (int64_t n = 0; n < CountPlaces(values, places); ++n) {
+    const int64_t i = PlaceAt(n, places);
     const double value = values[static_cast<size_t>(i)];
     if (change.kind == Kind::kZeros) {
       if (value != 0) return false;

@@ -36,10 +36,10 @@ struct OutputChange {
 
 std::vector<OutputChange> ListOutputChanges(const Tensor& got);
 
-// Whether the value at each of these places is what the change makes of a right result. `is_at` says of an index of
-// golden values whether it is looked at, `values` are those of `got`; `hit` is told how each is judged then.
+// Whether the value at each of these places is what the change makes of a right result. `places` are indices of golden
+// values, nullptr all of them, `values` are those of `got`; `hit` is told how each is judged then.
 bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tensor& got, std::span<const double> values,
-               const std::function<bool(int64_t)>& is_at, const std::function<void(int64_t, const Judgement&)>& hit);
+               const std::vector<int64_t>* places, const std::function<void(int64_t, const Judgement&)>& hit);
 
 // "the output y shifted by 1 along axis 0"
 std::string DescribeOutputChange(const std::string& output, const OutputChange& change);

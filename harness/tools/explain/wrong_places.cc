@@ -44,12 +44,13 @@ WrongPlaces::WrongPlaces(const WrongResult& result) : result_(result) {
 void WrongPlaces::AddBits(const MeantOutput& output) {
   constexpr double kBitsOfSpecial = 4, kMostOfSpecial = 8;
   double of_special = 0;
-  for (size_t i = 0; i < output.values.size() && bits_ < kLeastBits; ++i) {
-    if (!output.wrong[i]) continue;
-    const Judgement meant = output.judge->Judge(static_cast<int64_t>(i), output.values[i]);
+  for (const int64_t i : output.places) {
+    if (bits_ >= kLeastBits) break;
+    const double value = output.values[static_cast<size_t>(i)];
+    const Judgement meant = output.judge->Judge(i, value);
     Judgement hit = meant;
     hit.error = 0;
-    bits_ += BitsOf(output.share, meant, hit, output.values[i]);
+    bits_ += BitsOf(output.share, meant, hit, value);
     if (!meant.finite) of_special = std::min(of_special + kBitsOfSpecial, kMostOfSpecial);
   }
   bits_ += of_special;
@@ -69,7 +70,7 @@ std::unique_ptr<WrongPlaces::MeantOutput> WrongPlaces::LookAt(size_t k) const {
   for (size_t i = 0; i < output->values.size(); ++i) {
     const Judgement judged = output->judge->Judge(static_cast<int64_t>(i), output->values[i]);
     output->wrong[i] = !judged.accepted;
-    output->count += judged.accepted ? 0 : 1;
+    if (!judged.accepted) output->places.push_back(static_cast<int64_t>(i));
     if (!judged.accepted || !judged.finite || judged.allowed == 0) continue;
     worst = std::max(worst, std::fabs(judged.error) / judged.Tolerance());
     ++right;
@@ -85,13 +86,12 @@ bool WrongPlaces::IsWrongElement(int64_t element) const {
 
 std::optional<double> WrongPlaces::CountBits(size_t k, const ElementJudge& changed, const Tensor& got) const {
   const MeantOutput& output = *outputs_[k];
-  if (output.count == 0) return k == result_.output ? std::nullopt : std::optional(0.0);
-  if (output.count == std::ssize(output.wrong)) return std::nullopt;
+  if (output.places.empty()) return k == result_.output ? std::nullopt : std::optional(0.0);
+  if (output.places.size() == output.wrong.size()) return std::nullopt;
   const std::vector<double> values = got.ToDoubles();
   double bits = 0;
-  for (int64_t i = 0; i < std::ssize(values); ++i) {
+  for (const int64_t i : output.places) {
     const double value = values[static_cast<size_t>(i)];
-    if (!output.wrong[static_cast<size_t>(i)]) continue;
     const Judgement judged = changed.Judge(i, value);
     if (!judged.accepted || changed.IsOpen(i)) return std::nullopt;
     bits += BitsOf(output.share, output.judge->Judge(i, value), judged, value);
@@ -117,7 +117,7 @@ ResultFit WrongPlaces::Fit(const ElementJudge& changed, const Tensor& got) const
 
 Reach WrongPlaces::Explain(const OutputChange& change, ResultFit& fit) const {
   const MeantOutput& output = wrong_output();
-  const auto is_right = [&](const auto& other) { return other.get() == &output || other->count == 0; };
+  const auto is_right = [&](const auto& other) { return other.get() == &output || other->places.empty(); };
   if (!std::ranges::all_of(outputs_, is_right)) return Reach::kNothing;
   fit = {.values = std::ssize(output.values)};
   double bits = 0;
@@ -126,16 +126,17 @@ Reach WrongPlaces::Explain(const OutputChange& change, ResultFit& fit) const {
     const bool is_zero = change.kind == OutputChange::Kind::kZeros;  // which says all that it has to
     bits += BitsOf(output.share, output.judge->Judge(i, value), hit, is_zero ? 0.1 : value);
   };
-  const auto is_any = [](int64_t) { return true; };
-  const auto is_wrong = [&](int64_t i) { return IsWrong(i); };
   const bool counts = change.kind != OutputChange::Kind::kRounded;
-  const auto explains = [&](const std::function<bool(int64_t)>& is_at) {
+  const auto explains = [&](const std::vector<int64_t>* places) {
     bits = 0;
-    return IsChanged(change, judge(), result_.got[result_.output], output.values, is_at, add) &&
-           (!counts || bits >= kLeastBits);
+    return IsChanged(change, judge(), result_.got[result_.output], output.values, places, add);
   };
-  if (explains(is_any)) return Reach::kAll;
-  return output.count > 0 && explains(is_wrong) ? Reach::kWrongPlaces : Reach::kNothing;
+  const bool has_wrong = !output.places.empty();
+  if (has_wrong && counts && !explains(&output.places)) return Reach::kNothing;  // they are among all, and fewer
+  const double of_wrong = bits;
+  if (explains(nullptr) && (!counts || bits >= kLeastBits)) return Reach::kAll;
+  if (!counts) return has_wrong && explains(&output.places) ? Reach::kWrongPlaces : Reach::kNothing;
+  return has_wrong && of_wrong >= kLeastBits ? Reach::kWrongPlaces : Reach::kNothing;
 }
 
 }  // namespace assay

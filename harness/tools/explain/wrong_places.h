@@ -44,7 +44,7 @@ class WrongPlaces {
     std::optional<ElementJudge> judge;
     std::vector<double> values;
     std::vector<bool> wrong;
-    int64_t count = 0;  // of wrong ones
+    std::vector<int64_t> places;  // of the wrong ones
     // How far right elements are off, as a share of their tolerance, which is made for the worst of all orders.
     double share = 1;
   };
