@@ -69,10 +69,16 @@ std::string Detail(bool strict, const Record& r) {
                      Escaped(Body(r)));
 }
 
+// Results that pass have no message, and these are of some elements alone.
+std::string SampleNote(bool strict, const Record& r) {
+  if (!r.sample_judged || StandingIn(strict, r) != Standing::kPass) return "";
+  return fmt::format("<system-out>{}</system-out>", Escaped(r.reason));
+}
+
 std::string Case(bool strict, const Record& r) {
   std::string classname = r.backend;
   if (!r.implementation.empty()) classname += "." + r.implementation;
-  std::string detail = Detail(strict, r);
+  std::string detail = Detail(strict, r) + SampleNote(strict, r);
   if (!r.timing_invalid.empty()) {
     detail += fmt::format("<system-out>the time cannot be true: {}</system-out>", Escaped(r.timing_invalid));
   }

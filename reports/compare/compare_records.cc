@@ -47,6 +47,10 @@ std::string NumberText(const Number& value) {
   return value ? fmt::format("{:.3g}", *value) : "none";
 }
 
+std::string JudgedText(const Record& r) {
+  return r.sample_judged ? std::to_string(*r.sample_judged) : "all";
+}
+
 class RecordComparer {
  public:
   RecordComparer(const Record& base, const Record& now, const RegressionLimits& limits)
@@ -58,6 +62,11 @@ class RecordComparer {
     CompareText("contract", base_.contract, now_.contract);
     CompareText("required_contract", base_.required_contract, now_.required_contract);
     CompareDeterminism();
+    if (base_.sample_judged != now_.sample_judged || base_.sample_seed != now_.sample_seed) {
+      Add(Aspect::kBits, Trend::kNeutral, "sample_judged", JudgedText(base_), JudgedText(now_)).detail =
+          "other elements were judged: margins and output bits are not compared";
+      return std::move(changes_);
+    }
     if (!base_.input_hash.empty() && !now_.input_hash.empty() && base_.input_hash != now_.input_hash) {
       Change& change = Add(Aspect::kBits, Trend::kNeutral, "input_hash", base_.input_hash, now_.input_hash);
       change.detail = "the inputs differ: margins and output bits are not compared";
@@ -83,7 +92,9 @@ class RecordComparer {
   void CompareOutcome() {
     if (base_.outcome == now_.outcome) return;
     const size_t before = OutcomeRank(base_.outcome), after = OutcomeRank(now_.outcome);
-    const Trend trend = after > before ? Trend::kWorse : after < before ? Trend::kBetter : Trend::kNeutral;
+    // A sample that passes may lack what fails in the base.
+    const bool is_better = after < before && (!now_.sample_judged || now_.sample_judged == base_.sample_judged);
+    const Trend trend = after > before ? Trend::kWorse : is_better ? Trend::kBetter : Trend::kNeutral;
     Change& change = Add(Aspect::kVerdict, trend, "outcome", base_.outcome, now_.outcome);
     change.detail = now_.reason;
     const bool expected = now_.outcome == "known_failure" || now_.outcome == "known_flake";

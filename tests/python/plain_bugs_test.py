@@ -123,6 +123,16 @@ class WeakerArithmetics(unittest.TestCase):
                    .view(np.float32) for x in (a, b)]
         self.is_named("in=tf32rn;acc=tc<", a, b, truncating_unit(*rounded, 24, 4))
 
+    def test_a_wrong_number_among_few_is_no_arithmetic(self):
+        """Some order of narrow sums has any neighbour of a narrow number."""
+        rng = np.random.default_rng(11)
+        for _ in range(20):
+            a, b = (rng.random(shape).astype(np.float16) for shape in ((1, 64), (64, 2)))
+            y = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.float16)
+            y.view(np.int16)[0, 1] += 2
+            verdict = assay.check("matmul", [a, b], y, contract="f32acc")
+            self.assertEqual((verdict.verdict, verdict.arithmetic), ("mismatch", None), verdict)
+
     def test_rounded_operands_and_narrow_sums_are_named(self):
         rng = np.random.default_rng(4)
         a, b = rng.standard_normal((48, 200), np.float32), rng.standard_normal((200, 40), np.float32)

@@ -109,6 +109,54 @@ class Nodes(unittest.TestCase):
         self.assertTrue(w, str(w))
         self.assertEqual((len(w.nodes), w.unjudged), (len(nodes), {"new tensors": len(weights)}))
 
+    @staticmethod
+    def chain(nodes, given, made, kind):
+        shown = [onnx.helper.make_tensor_value_info(name, kind, [3]) for name in (given, made)]
+        graph = onnx.helper.make_graph(nodes, "g", shown[:1], shown[1:])
+        return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+
+    def test_constant_of_several_groups(self):
+        """It is no result of the group that it is computed in."""
+        node = onnx.helper.make_node
+        nodes = [node("Neg", ["x"], ["h0"], "n0"), node("Constant", [], ["c"], "c", value=onnx.numpy_helper.from_array(numpy.ones(3, "f"), "c")),
+                 *(node("Add", [f"h{k}", "c"], [f"h{k + 1}"], f"n{k + 1}") for k in range(12))]
+        w = assay.watch_onnx(self.chain(nodes, "x", "h12", onnx.TensorProto.FLOAT), fused=True)
+        self.assertTrue(w, str(w))
+        self.assertEqual(len(w.nodes), 13)
+
+    def test_optimiser_wrong_about_integers(self):
+        right, node = executor_of("CPUExecutionProvider"), onnx.helper.make_node
+        model = self.chain([node("Add", ["x", "x"], ["h"], "a"), node("Mul", ["h", "x"], ["y"], "m")], "x", "y", onnx.TensorProto.INT64)
+
+        def execute(part, operands, optimised):
+            return [one + (optimised and len(part.graph.node) > 1) for one in right(part, operands, optimised)]
+
+        w = assay.watch_onnx(model, {"x": numpy.arange(3)}, provider=execute, fused=True)
+        self.assertEqual([found.op for found in w.failures], ["optimised Add+Mul"])
+
+    def test_memory(self):
+        """Values that no node takes any more are let go, and weights of other nodes are not copied."""
+        right, held = executor_of("CPUExecutionProvider"), []
+        walks = []
+        original = assay.models.onnx_model._Walk.each
+
+        def each(walk):
+            walks.append(walk)
+            original(walk)
+
+        def execute(part, operands, optimised):
+            held.append(len(walks[0].values))
+            self.assertLessEqual({one.name for one in part.graph.initializer}, {name for node in part.graph.node for name in node.input})
+            self.assertEqual(part.opset_import[0].version, 17)
+            return right(part, operands, optimised)
+
+        assay.models.onnx_model._Walk.each = each
+        try:
+            self.assertTrue(assay.watch_onnx(onnx_models.images(), provider=execute))
+        finally:
+            assay.models.onnx_model._Walk.each = original
+        self.assertLessEqual(max(held), 2)
+
     def test_branches(self):
         """A body of an If takes values of the graph around it."""
         helper, kind = onnx.helper, onnx.TensorProto.FLOAT

@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import warnings
 
@@ -129,7 +130,9 @@ class Clean(unittest.TestCase):
                         optimiser.step()
                     gradients.append([p.detach().clone() for p in model.parameters()])
                 self.assertTrue(all(map(torch.equal, *gradients)))
-                self.assertTrue(w, str(w))
+                # PyTorch's vectors of gelu's gradient are a little beyond their bound (harness/python/MODELS.md).
+                wrong = [str(node) for node in w.failures if node.op != "aten::gelu_backward" or node.margin > 1.5]
+                self.assertEqual(wrong, [])
                 backward = [node for node in w.nodes if node.site.backward]
                 self.assertTrue(any(node.site.module for node in backward))
                 self.assertTrue(all("watch" in node.site.line for node in w.nodes if "optim" in node.op))
@@ -162,7 +165,7 @@ class Clean(unittest.TestCase):
             torch.fft.fft(torch.randn(8))
             torch.linalg.svd(torch.randn(4, 4))
             torch.zeros(3).to_sparse()
-        self.assertTrue(w)
+        self.assertEqual(w.failures, [])
         self.assertIn("no rule for aten::_fft_r2c", w.unjudged)
         self.assertIn("no rule for aten::_linalg_svd", w.unjudged)
 
@@ -182,6 +185,136 @@ class Clean(unittest.TestCase):
                 scaled_tanh(torch.randn(64), factor)
             node = next(node for node in w.nodes if node.op == "assay_test::scaled_tanh")
             self.assertEqual(node.failed, not is_right)
+
+    def test_whatever_a_call_takes(self):
+        """Calls that cannot be judged are counted, and run as they are."""
+        class Odd(torch.Tensor):
+            pass
+
+        dense = torch.ones(4, 3)
+        sparse = dense.to_sparse()
+        with assay.watch() as w:
+            sparse.mul_(2)
+            dense.add_(sparse)
+            torch.ones(3).as_subclass(Odd).add_(1)
+            dense.set_(torch.ones(2))
+            torch.ones(300).to(torch.float8_e4m3fn).clone()
+        self.assertTrue(torch.equal(dense, torch.ones(2)))
+        self.assertTrue(any("sparse" in reason.lower() for reason in w.unjudged), w.unjudged)
+        self.assertIn("float8_e4m3fn", {node.dtype for node in w.nodes})
+        self.assertTrue(w)
+
+    def test_rule_that_breaks(self):
+        from assay.models import rule
+
+        @torch.library.custom_op("assay_test::doubled", mutates_args=())
+        def doubled(x: torch.Tensor) -> torch.Tensor:
+            return x + x
+
+        @rule("assay_test::doubled")
+        def _doubled(outputs, x):
+            return x.no_such_member
+
+        with assay.watch() as w:
+            doubled(torch.ones(4))
+        self.assertTrue(any("AttributeError" in reason for reason in w.unjudged), w.unjudged)
+
+    def test_nothing_judged_is_no_pass(self):
+        with assay.watch(every=1000) as w:
+            torch.ones(3) + 1
+        self.assertEqual((bool(w), w.failures), (False, []))
+
+    def test_ends_at_the_first(self):
+        """on_node may raise, and nothing of the watch is left then."""
+        from torch.nn.modules import module
+        from torch.utils._python_dispatch import _get_current_dispatch_mode
+
+        class Found(ValueError):
+            pass
+
+        def end(node):
+            raise Found(node.op)
+
+        with self.assertRaisesRegex(Found, "aten::add"):
+            with assay.watch(on_node=end):
+                torch.ones(3) + 1
+        self.assertIsNone(_get_current_dispatch_mode())
+        self.assertEqual((len(module._global_forward_pre_hooks), len(module._global_forward_hooks)), (0, 0))
+
+    def test_watch_within_a_watch(self):
+        """The outer one does not take what the inner one computes for calls of the model."""
+        x = torch.randn(8, 8)
+        with assay.watch() as alone:
+            y = (x @ x).add_(1) * torch.tensor(2)
+        with assay.watch() as outer, assay.watch() as inner:
+            z = (x @ x).add_(1) * torch.tensor(2)
+        self.assertTrue(torch.equal(y, z))
+        for w in (outer, inner):
+            self.assertEqual([node.op for node in w.nodes], [node.op for node in alone.nodes])
+
+    def test_sites(self):
+        """A call without a gradient is not the site of the backward call of the one before, and other threads have no modules here."""
+        begun, ended = threading.Event(), threading.Event()
+
+        class Elsewhere(torch.nn.Module):
+            def forward(self):
+                begun.set()
+                ended.wait(60)
+
+        class Cut(torch.nn.Module):
+            def forward(self, x):
+                return x[:, 1:]
+
+        model, mask, other = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh(), Cut()), torch.ones(4), threading.Thread(target=Elsewhere())
+
+        def disturb(*_):
+            mask.mul(2)
+            other.start()
+            begun.wait(60)
+
+        model[1].register_forward_pre_hook(disturb)
+        with assay.watch() as w:
+            y = model(torch.randn(2, 4))
+            ended.set()
+            other.join()
+            y.sum().backward()
+        sites = {(node.op.rpartition("::")[2], node.site.backward): node.site for node in w.nodes}
+        self.assertEqual(sites["mm", True].module, "0 (Linear)")
+        self.assertEqual(sites["tanh", False].module, "1 (Tanh)")
+        self.assertEqual(sites["slice_backward", True].module, "2 (Cut)")
+
+    def test_memory_of_sites(self):
+        from assay.models import _sites
+        weight, most = torch.ones(2, requires_grad=True), _sites._MOST_FORWARD
+        _sites._MOST_FORWARD = 10
+        try:
+            with assay.watch() as w:
+                for _ in range(20):
+                    (weight * 2).sum().backward()
+                self.assertEqual(len(w._sites._forward), 10)
+        finally:
+            _sites._MOST_FORWARD = most
+
+    def test_arguments_that_convert(self):
+        x, counts = torch.linspace(0.1, 300, 400), torch.arange(5)
+        with assay.watch(sample=None) as w:
+            x.sum(dtype=torch.int64)
+            x.sum(dtype=torch.bfloat16)
+            x.cumsum(0, dtype=torch.float64)
+            torch.cat([counts, x])
+            torch.cat([counts.to(torch.int8) - 3, counts])
+            torch.ones(3).masked_fill_(torch.tensor([True, False, True]), float("-inf"))
+            x[(counts > 2).to(torch.uint8).repeat(80)]
+            torch.nn.functional.avg_pool2d(torch.randn(1, 1, 34, 34).bfloat16(), 17)
+            torch.nn.functional.interpolate(torch.randn(1, 1, 5), scale_factor=2.1)
+            torch._foreach_addcdiv([torch.ones(2), torch.ones(2)], [torch.ones(2)] * 2, [torch.ones(2)] * 2, torch.tensor([3.0, 5.0]))
+        self.assertTrue(w, str(w))
+        self.assertLessEqual({"aten::masked_fill", "aten::index", "aten::avg_pool2d", "aten::_foreach_addcdiv"}, {node.op for node in w.nodes})
+
+    def test_sample_is_said(self):
+        with assay.watch(sample=16) as w:
+            torch.randn(64, 64) @ torch.randn(64, 64)
+        self.assertIn("1 results by a sample of their elements", str(w))
 
     def test_every(self):
         x = torch.randn(64)

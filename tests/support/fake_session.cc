@@ -59,6 +59,7 @@ void Change(Tensor& output, size_t element, const std::function<float(float)>& c
 void Spoil(std::vector<Tensor>& outputs, const Deed& deed, Prefill prefill) {
   Tensor& output = outputs.at(deed.output);
   if (deed.wrong) Change(output, deed.element, [](float value) { return 2 * value + 1; });
+  if (deed.not_a_number) Change(output, deed.element, [](float) { return NAN; });
   if (deed.other_bits) {
     Change(output, deed.element, [](float value) { return std::nextafter(value, HUGE_VALF); });
   }

@@ -34,10 +34,11 @@ struct FakeCall {
 struct Deed {
   std::optional<FailureKind> fails;  // those that a worker does not survive take all plans along
   bool wrong = false;                // one element
+  bool not_a_number = false;         // one element
   bool unwritten = false;            // one element keeps the prefill
   bool keeps_larger = false;         // one element is the larger of it and its former content, which is no NaN
   bool other_bits = false;           // one element is the next larger number, which is right as well
-  size_t output = 0, element = 0;    // that these four members are about
+  size_t output = 0, element = 0;    // that these five members are about
   bool stray_write = false;          // writes behind the output
   bool changed_input = false;
   bool stale = false;  // the outputs are those of the plan's call before; of a batch, those that were there

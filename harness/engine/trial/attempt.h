@@ -37,7 +37,8 @@ struct OutputFindings {
 };
 struct Findings {
   std::vector<OutputFindings> outputs;
-  size_t worst = 0;  // which of them decides
+  size_t worst = 0;    // which of them decides
+  int64_t unseen = 0;  // of a sample's whole: NaN and infinities among the elements that are not judged
   double execute_s = 0, compare_s = 0;
   std::optional<double> relations_s;
 

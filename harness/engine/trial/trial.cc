@@ -8,6 +8,7 @@
 
 #include "harness/core/base/profile.h"
 #include "harness/core/base/stopwatch.h"
+#include "harness/engine/cases/value_extremes.h"
 #include "harness/engine/device/executions.h"
 #include "harness/exec/observations.h"
 #include "harness/judge/judge_output.h"
@@ -91,6 +92,9 @@ void Trial::ReduceToSample(std::vector<Tensor>& outputs) {
   std::vector<Tensor> sample = data_.SampleOf(outputs);
   whole_hashes_.push_back(HashOf(outputs));
   if (whole_hashes_.size() == 1) {
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      found_.unseen += FindValueExtremes(outputs[k]).nonfinite - FindValueExtremes(sample[k]).nonfinite;
+    }
     first_whole_ = std::move(outputs);
   } else if (!first_whole_.empty()) {
     NoteUnwritten(first_whole_, outputs);

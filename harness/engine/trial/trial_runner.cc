@@ -189,7 +189,9 @@ void TrialRunner::FillRecord(const Device& device, Attempt& attempt) const {
   attempt.record.reproduce = ReproductionLine(settings_, context_.planned(), device, attempt.implementation);
   SetAttempt(attempt.record, context_.problem(), attempt);
   if (context_.data().whole && attempt.findings) {
-    SetSample(context_.data().whole->sample, *attempt.findings, attempt.record);
+    OutputSample sample = context_.data().whole->sample;
+    sample.unseen = attempt.findings->unseen;
+    SetSample(sample, *attempt.findings, attempt.record);
     attempt.reason = attempt.record.reason;
   }
   attempt.findings.reset();

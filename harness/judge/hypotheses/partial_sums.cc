@@ -149,7 +149,9 @@ std::optional<std::string> FindRoundedPartials(const SumProducts& products, cons
                                                const Tensor& got, const FloatFormat& format) {
   const auto orders = OrdersOfPartials(products.terms(), format);
   const auto found = RecogniseOrder(products, judge, got, format, orders, kLeastMatched);
-  return found ? std::optional(found->text) : std::nullopt;
+  // Each bit that outputs have beyond the partial sums halves the chance that a wrong result is met by some order.
+  const int64_t told_by_each = std::max(1, (FormatOf(judge.dtype()).precision - format.precision) / 2);
+  return found && found->off * told_by_each >= kLeastOff ? std::optional(found->text) : std::nullopt;
 }
 
 std::optional<std::string> FindNarrowSums(const SumProducts& products, const ElementJudge& judge, const Tensor& got,

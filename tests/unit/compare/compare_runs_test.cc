@@ -194,6 +194,20 @@ TEST_F(CompareRunsTest, OtherInputsAreSaidAndTheirBitsNotCompared) {
   EXPECT_THAT(change.detail, HasSubstr("the inputs differ"));
 }
 
+TEST_F(CompareRunsTest, ASampleThatPassesIsNotBetterThanAWholeThatFailed) {
+  Record failed = Passed("a"), sampled = Passed("a");
+  failed.outcome = failed.verdict = "mismatch";
+  sampled.sample_judged = 64, sampled.sample_elements = 3500, sampled.sample_seed = 7, sampled.bound_margin = 0.9;
+  const Change change = OnlyWith(sampled);
+  EXPECT_EQ(change.field, "sample_judged");
+  EXPECT_EQ(change.base, "all");
+  EXPECT_EQ(change.now, "64");
+  const std::vector<Change> changes = Compare({failed}, {sampled});
+  ASSERT_EQ(changes.size(), 2U);
+  for (const Change& each : changes) EXPECT_EQ(each.trend, Trend::kNeutral) << each.field;
+  EXPECT_EQ(Compare({sampled}, {failed}).front().trend, Trend::kWorse);
+}
+
 TEST_F(CompareRunsTest, TheOnlyDeviceOfABackendIsTheSameOneUnderANewName) {
   Record renamed = Passed("a");
   renamed.device = "D (driver 2)";

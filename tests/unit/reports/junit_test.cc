@@ -70,6 +70,13 @@ TEST(Junit, ATimeThatCannotBeTrueIsNamedAndNotSummed) {
   EXPECT_THAT(xml, HasSubstr("<property name=\"note\" value=\"1 time cannot be true and counts nowhere"));
 }
 
+TEST(Junit, APassOfASampleIsNoneOfTheWhole) {
+  Record r = Make("pass");
+  r.sample_judged = 64, r.sample_elements = 3500, r.reason = "judged 64 of 3,500 elements, drawn by seed 7";
+  EXPECT_THAT(JunitReport({r}, ""),
+              HasSubstr("><system-out>judged 64 of 3,500 elements, drawn by seed 7</system-out>"));
+}
+
 TEST(Junit, EnvironmentBecomesProperties) {
   const std::string xml = JunitReport({Make("pass")}, R"({"cpu": "A & B", "variables": {"X": "1"}})");
   EXPECT_THAT(xml, HasSubstr(R"(<property name="cpu" value="A &amp; B"/>)"));

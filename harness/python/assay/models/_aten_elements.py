@@ -2,7 +2,6 @@
 """ATen functions of single elements."""
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from .._namespace import TRACED as xp
@@ -99,13 +98,6 @@ def _clamp_max(self, max): return xp.minimum(self, max)
 
 @formula("where", promotes=True)
 def _where(condition, self, other): return xp.where(condition, self, other)
-
-
-@formula("masked_fill")
-def _masked_fill(self, mask, value):
-    if isinstance(value, float) and not math.isfinite(value):
-        raise Unjudged("masked_fill with an infinity or NaN, which no formula has")
-    return xp.where(mask, int(bool(value)) if self.is_condition and isinstance(value, (int, float)) else value, self)
 
 
 @formula("lerp")

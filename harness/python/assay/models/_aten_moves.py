@@ -23,6 +23,10 @@ def _scalar(value: Any, like: Any) -> Any:
     return bits(torch.tensor([value.item() if is_tensor(value) else value], dtype=like.dtype))[0]
 
 
+# Arguments that say which elements are moved.
+_PLACES = ("index", "indices", "mask")
+
+
 def _moved(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The rule of functions that only move: the function makes, of bits in NumPy's arrays, those that are expected."""
     def made(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,9 +34,9 @@ def _moved(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
         @functools.wraps(function)
         def ask(outputs: Any, **arguments: Any) -> Exact:
-            tensors = [x for value in arguments.values() for x in (value if isinstance(value, (list, tuple)) else [value]) if is_tensor(x)]
-            if any(x.dtype != outputs[0].dtype and (x.dtype.is_floating_point or outputs[0].dtype.is_floating_point) and x.dim() > 0
-                   and x.dtype.itemsize != 8 for x in tensors):
+            tensors = [x for name, value in arguments.items() if name not in _PLACES
+                       for x in (value if isinstance(value, (list, tuple)) else [value]) if is_tensor(x)]
+            if any(x.dtype != outputs[0].dtype and x.dim() > 0 for x in tensors):
                 raise Unjudged("elements that are moved and converted at once")
             return Exact(function(like=outputs[0], **arguments), bits(outputs[0]))
         import inspect
@@ -160,7 +164,8 @@ def _index(like, self, indices): return bits(self)[_places(indices)]
 
 
 def _places(indices: Sequence[Optional[Any]]) -> tuple[Any, ...]:
-    return tuple(slice(None) if i is None else i.cpu().numpy() for i in indices)
+    """A mask may be of u8, too, which NumPy takes for places."""
+    return tuple(slice(None) if i is None else (i.bool() if i.dtype.itemsize == 1 else i).cpu().numpy() for i in indices)
 
 
 @_moved("index_put", "_unsafe_index_put")
@@ -219,6 +224,12 @@ def _select_backward(like, grad_output, input_sizes, dim, index):
     made = numpy.zeros(tuple(input_sizes), bits(like).dtype)
     made[(slice(None),) * (dim % made.ndim) + (index,)] = bits(grad_output)
     return made
+
+
+@_moved("masked_fill")
+def _masked_fill(like, self, mask, value):
+    import numpy
+    return numpy.broadcast_to(numpy.where(mask.cpu().numpy(), _scalar(value, like), bits(self)), like.shape)
 
 
 @_moved("masked_select")
@@ -362,7 +373,9 @@ def _avg_pool(outputs: Any, self: Any, kernel_size: Any, stride: Any = (), paddi
     for n, s, k, p, e in zip(extents, stride, kernel, pad, self.shape[-2:]):
         low, high = ((-p, e + p) if count_include_pad else (0, e))
         counts.append([min(i * s - p + k, high) - max(i * s - p, low) for i in range(n)])
-    count = self.new_tensor([[divisor_override or a * b for b in counts[1]] for a in counts[0]])
+    import torch  # counts in bf16 are rounded from 257 on
+    count = self.new_tensor([[divisor_override or a * b for b in counts[1]] for a in counts[0]],
+                            dtype=torch.promote_types(self.dtype, torch.float32))
     return traced(lambda seen, count: _mean_of_windows(seen, count), {"seen": seen, "count": count}, outputs)
 
 
@@ -429,6 +442,9 @@ _padded("edge", "replication_pad1d", "replication_pad2d", "replication_pad3d")
 def _nearest(like, self, output_size=None, scale_factors=None, scales=None, scales_d=None, scales_h=None, scales_w=None):
     """Where extents grow by whole factors, so that no rounding chooses the place."""
     made = bits(self)
+    asked = scale_factors or [each for each in (scales, scales_d, scales_h, scales_w) if each is not None]
+    if any(factor != int(factor) for factor in asked):
+        raise Unjudged("upsampling by a fraction")
     for axis in range(2, self.dim()):
         if like.shape[axis] % self.shape[axis]:
             raise Unjudged("upsampling by a fraction")

@@ -16,7 +16,7 @@ _MAKERS = ("empty", "zeros", "ones", "full", "arange", "linspace", "eye", "scala
 @functools.cache
 def is_view(function: Any) -> bool:
     """Whether all that it returns is memory of its operands, which nobody writes."""
-    returned = function._schema.returns
+    returned = function._schema.returns if hasattr(function, "_schema") else ()
     return bool(returned) and all(each.alias_info is not None and not each.alias_info.is_write for each in returned)
 
 
@@ -24,13 +24,26 @@ def is_view(function: Any) -> bool:
 def why_unjudgeable(function: Any) -> str:
     """The kind of a function that has no arithmetic of its own to judge, or ""."""
     import torch
-    name = function._schema.name.removeprefix("aten::")
+    if not hasattr(function, "_schema"):
+        return "functions of functions, and what they call"
+    name = name_of(function)
     if torch.Tag.nondeterministic_seeded in function.tags:
         return "random numbers"
     if any(name == maker or name.startswith((maker + ".", maker + "_like", maker + "_")) or maker.endswith("_") and name.startswith(maker)
            for maker in _MAKERS) and not any(a.name in ("self", "input") and "Tensor" in str(a.type) and name.startswith("_") for a in function._schema.arguments):
         return "new tensors"
     return ""
+
+
+def name_of(function: Any) -> str:
+    """Without the namespace of PyTorch's own functions."""
+    return str(function._schema.name).removeprefix("aten::")
+
+
+def without_modes() -> Any:
+    """A block whose calls nobody else follows: another watch around this one would take them for those of the model."""
+    from torch.utils._python_dispatch import _disable_current_modes
+    return _disable_current_modes()
 
 
 def _base(name: str) -> str:
@@ -60,7 +73,7 @@ class Call:
 
     def __init__(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         self.schema = function._schema
-        self.name = self.schema.name.removeprefix("aten::")
+        self.name = name_of(function)
         self.overload = self.schema.overload_name
         arguments: dict[str, Any] = {}
         self.written: list[Any] = []
@@ -103,7 +116,7 @@ class Call:
         """A list of calls in one: the same function of the elements of each list."""
         base = self.base[len("_foreach_"):]
         for place, output in enumerate(outputs):
-            arguments = {_SINGLE.get((base, name), _SINGLE.get(name, name)): value[place] if isinstance(value, (list, tuple)) else value
+            arguments = {_SINGLE.get((base, name), _SINGLE.get(name, name)): value[place] if isinstance(value, (list, tuple)) or name == "scalars" else value
                          for name, value in self.arguments.items()}
             yield from _ask(base, "", Defaults(arguments, {}), [output])
 
@@ -135,6 +148,6 @@ def _unreadable(tensor: Any) -> Any:
         return "complex numbers"
     if tensor.is_quantized:
         return "PyTorch's own quantised tensors"
-    if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter, getattr(torch.nn, "Buffer", torch.nn.Parameter)):
         return f"tensors of class {type(tensor).__name__}"
     return None

@@ -8,6 +8,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class Mode(TorchDispatchMode):
+    supports_higher_order_operators = True  # PyTorch refuses to execute them below a mode that does not
+
     def __init__(self, watch: Any) -> None:
         super().__init__()
         self._watch = watch

@@ -16,7 +16,9 @@ _VERSION = 1
 
 def _headline(watch: Any) -> list[str]:
     judged = len({node.index for node in watch.nodes})
-    lines = [f"{judged} of {watch.calls} calls judged, {watch.views} views, {len(watch.failures)} results failed; {watch.seconds:.2f} s of judging"]
+    samples = sum(node.judged < node.elements for node in watch.nodes)
+    lines = [f"{judged} of {watch.calls} calls judged" + (f", {samples} results by a sample of their elements" if samples else "") +
+             f", {watch.views} views, {len(watch.failures)} results failed; {watch.seconds:.2f} s of judging"]
     for what, node in (("first wrong result", watch.first_wrong), ("first weaker arithmetic", watch.first_weaker),
                        ("first NaN or infinity from finite operands", watch.first_nonfinite)):
         if node is not None:

@@ -64,6 +64,8 @@ def formula(*names: str, promotes: bool = False, judged: Sequence[int] = (0,)) -
     def made(function: Callable[..., Any]) -> Callable[..., Any]:
         def rule(arguments: Mapping[str, Any], outputs: Sequence[Any]) -> Iterable[Answer]:
             taken = accepted(function, arguments, getattr(arguments, "defaults", {}))
+            if arguments.get("dtype") is not None:  # PyTorch converts operands to it before it computes
+                taken = {name: value.to(arguments["dtype"]) if is_tensor(value) else value for name, value in taken.items()}
             results = [outputs[place] for place in judged]
             if None in results:
                 raise Unjudged("some of the outputs without the others")

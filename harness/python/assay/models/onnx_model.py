@@ -25,11 +25,16 @@ class Segment(NamedTuple):
 class _Graph:
     def __init__(self, model: Any) -> None:
         import onnx
-        self.model = model
+        self._shell = onnx.ModelProto()  # the model without its graph, whose weights may be large
+        self._shell.ir_version = model.ir_version
+        self._shell.opset_import.extend(model.opset_import)
+        self._shell.functions.extend(model.functions)
+        self._shell.graph.name = model.graph.name
         self.nodes = list(model.graph.node)
         self.constants = {one.name: one for one in model.graph.initializer}
         self.types = {one.name: one for one in (*model.graph.input, *model.graph.output, *model.graph.value_info)}
-        self.outputs = [one.name for one in model.graph.output]
+        self._last_use = {name: index for index, node in enumerate(self.nodes) for name in self.taken([node])}
+        self._last_use.update({one.name: len(self.nodes) for one in model.graph.output})
         self._helper = onnx.helper
 
     def taken(self, nodes: Iterable[Any]) -> list[str]:
@@ -42,6 +47,10 @@ class _Graph:
             found.update(dict.fromkeys(name for name in (*node.input, *inner) if name and name not in made))
             made.update(node.output)
         return list(found)
+
+    def is_used(self, name: str, end: int) -> bool:
+        """Whether nodes from `end` on take the value, or the model gives it."""
+        return self._last_use.get(name, -1) >= end
 
     def keep(self, values: Mapping[str, Any]) -> None:
         """Makes constants of them, as weights are in models that have them as nodes."""
@@ -58,13 +67,11 @@ class _Graph:
         import onnx
         nodes = self.nodes[begin:end]
         inputs = [name for name in self.taken(nodes) if name not in self.constants]
-        later = {*self.outputs, *self.taken(self.nodes[end:])}
-        outputs = [name for node in nodes for name in node.output if name and (name in later or end - begin == 1)]
+        outputs = [name for node in nodes for name in node.output
+                   if name and name not in self.constants and (self.is_used(name, end) or end - begin == 1)]
         model = onnx.ModelProto()
-        model.CopyFrom(self.model)
+        model.CopyFrom(self._shell)
         graph = model.graph
-        for field in (graph.node, graph.input, graph.output, graph.initializer, graph.value_info):
-            del field[:]
         graph.node.extend(nodes)
         graph.initializer.extend(self.constants[name] for name in self.taken(nodes) if name in self.constants)
         for name in inputs:
@@ -126,8 +133,8 @@ def question_of(segment: Segment, operands: Mapping[str, Any], results: Mapping[
 
 
 class _Walk:
-    def __init__(self, watch: Watch, graph: _Graph, execute: Executor, values: dict[str, Any]) -> None:
-        self.watch, self.graph, self.execute, self.values = watch, graph, execute, values
+    def __init__(self, watch: Watch, graph: _Graph, execute: Executor, values: dict[str, Any], fused: bool) -> None:
+        self.watch, self.graph, self.execute, self.values, self.fused = watch, graph, execute, values, fused
 
     def _run(self, segment: Segment, optimised: bool) -> dict[str, Any]:
         try:
@@ -152,7 +159,7 @@ class _Walk:
         except Unjudged as why:
             self.watch.unjudged[f"{kind}{nodes[0].op_type}: {why}"] += 1
             return None
-        except (UsageError, Error, MemoryError, KeyError) as error:
+        except Exception as error:  # readers of ONNX raise anything
             self.watch.unjudged[f"{kind}{nodes[0].op_type}: {type(error).__name__}: {error}".split("\n")[0][:160]] += 1
             return None
         finally:
@@ -176,6 +183,8 @@ class _Walk:
             if (node := self._judged(index, index + 1, segment, results, "")) is not None:
                 self.watch.add(node)
             self.values.update(results)
+            if not self.fused:  # groups take values again
+                self.values = {name: value for name, value in self.values.items() if self.graph.is_used(name, index + 1)}
 
     def _failing(self, begin: int, end: int) -> Optional[Node]:
         """The optimised nodes, where their results are neither those of the single ones nor right."""
@@ -184,7 +193,7 @@ class _Walk:
         if not segment.outputs:
             return None
         results = self._run(segment, True)
-        if all(numpy.array_equal(results[name], self.values[name], equal_nan=True) for name in segment.outputs if self.values[name].dtype.kind == "f"):
+        if all(numpy.array_equal(results[name], self.values[name], equal_nan=self.values[name].dtype.kind == "f") for name in segment.outputs):
             return None
         node = self._judged(begin, end, segment, results, "optimised ")
         return node if node is not None and node.failed else None
@@ -236,7 +245,7 @@ def watch_onnx(model: Any, inputs: Optional[Mapping[str, Any]] = None, provider:
     if missing := [name for name in wanted if name not in given]:
         raise UsageError(f"watch_onnx: no array for the input {missing[0]}; the model has {', '.join(wanted)}")
     watch = Watch(sample, 1, contract, 20, on_node)
-    walk = _Walk(watch, graph, executor_of(provider), given)
+    walk = _Walk(watch, graph, executor_of(provider), given, fused)
     walk.each()
     if fused:
         walk.together()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, Iterator, NamedTuple, Optional
 
 from .._check import check
 from .._errors import Error, UsageError
 from .._verdict import Verdict
-from ._calls import Call, full_name, is_view, why_unjudgeable
+from ._calls import Call, full_name, is_view, name_of, why_unjudgeable, without_modes
 from ._rules import Exact, Question, Unjudged
 from ._sites import Site, Sites
 
@@ -59,6 +59,7 @@ class Watch:
         self.views = 0
         self.unjudged: Counter[str] = Counter()  # by reason
         self.seconds = 0.0  # of judging
+        self._kept = 0  # nodes whose tensors are kept
         self._sites, self._mode = Sites(), None
 
     def __enter__(self) -> Watch:
@@ -98,8 +99,8 @@ class Watch:
         return [node for node in self.nodes if node.failed]
 
     def __bool__(self) -> bool:
-        """Whether no judged node failed."""
-        return not self.failures
+        """Whether results were judged, and none of them failed."""
+        return bool(self.nodes) and not self.failures
 
     def __str__(self) -> str:
         from ._report import as_text
@@ -118,40 +119,49 @@ class Watch:
         """Runs the call as it is, and judges it if it is its turn. Whatever goes wrong in judging is counted, not raised."""
         if is_view(function):
             self.views += 1
+            self._sites.here()
             return function(*args, **kwargs)
         self.calls += 1
-        index, reason = self.calls, why_unjudgeable(function)
+        index, reason, site = self.calls, why_unjudgeable(function), self._sites.here()
         if reason or index % self.every:
             self.unjudged.update([reason] if reason else [])
             return function(*args, **kwargs)
         begun = time.perf_counter()
-        site = self._sites.here()
-        call = Call(function, args, kwargs)
+        call = self._attempt(function, lambda: Call(function, args, kwargs))
         between = time.perf_counter()
         result = function(*args, **kwargs)
         self.seconds -= time.perf_counter() - between
-        try:
-            self._judge(index, site, call, result)
-        except Unjudged as why:
-            self.unjudged[str(why)] += 1
-        except (UsageError, Error, MemoryError, RuntimeError, ValueError, TypeError, IndexError, ZeroDivisionError) as error:
-            self.unjudged[f"{full_name(call.base)}: {type(error).__name__}: {error}".split("\n")[0][:160]] += 1
+        found: list[Node] = []
+        if call is not None:
+            self._attempt(function, lambda: found.extend(self._judge(index, site, call, result)))
         self.seconds += time.perf_counter() - begun
+        for node in found:  # on_node may raise, to end the program
+            self.add(node)
         return result
 
-    def _judge(self, index: int, site: Site, call: Call, result: Any) -> None:
+    def _attempt(self, function: Callable[..., Any], step: Callable[[], Any]) -> Any:
+        """Returns what the step does; None where it fails, for whatever reason: tensors and rules of others raise anything."""
+        try:
+            with without_modes():
+                return step()
+        except Unjudged as why:
+            self.unjudged[str(why)] += 1
+        except Exception as error:
+            self.unjudged[f"{full_name(name_of(function))}: {type(error).__name__}: {error}".split("\n")[0][:160]] += 1
+        return None
+
+    def _judge(self, index: int, site: Site, call: Call, result: Any) -> Iterator[Node]:
         for answer in call.answers(result):
             node = self._of_moves(answer) if isinstance(answer, Exact) else self.judged(answer)
             output = next(each for each in call.outputs(result) if each is not None)
             node = node._replace(index=index, op=full_name(call.base), site=site, shape=tuple(output.shape), dtype=str(output.dtype).partition(".")[2],
                                  finite=_stays_finite(call, result))
-            self.add(node._replace(question=_kept(answer) if node.failed and self._may_keep() else None))
-
-    def _may_keep(self) -> bool:
-        return sum(each.question is not None for each in self.nodes) < self.most_kept
+            yield node._replace(question=_kept(answer) if node.failed and self._kept < self.most_kept else None)
 
     def add(self, node: Node) -> None:
-        self.nodes.append(node if self._may_keep() else node._replace(question=None))
+        node = node if self._kept < self.most_kept else node._replace(question=None)
+        self._kept += node.question is not None
+        self.nodes.append(node)
         if self.on_node is not None:
             self.on_node(node)
 
@@ -181,10 +191,15 @@ class Watch:
 
 def _stays_finite(call: Call, result: Any) -> bool:
     made = [each for each in call.outputs(result) if each is not None and each.dtype.is_floating_point]
-    if all(bool(each.isfinite().all()) for each in made):
+    if all(map(_is_finite, made)):
         return True
     given = [each for value in call.arguments.values() for each in (value if isinstance(value, (list, tuple)) else [value])]
-    return not all(bool(each.isfinite().all()) for each in given if hasattr(each, "isfinite") and each.dtype.is_floating_point)
+    return not all(_is_finite(each) for each in given if hasattr(each, "isfinite") and each.dtype.is_floating_point)
+
+
+def _is_finite(tensor: Any) -> bool:
+    """PyTorch has isfinite of no type of eight bits."""
+    return bool((tensor if tensor.dtype.itemsize > 1 else tensor.float()).isfinite().all())
 
 
 def _kept(answer: Any) -> Optional[Question]:

@@ -100,6 +100,19 @@ TEST_F(SampledCase, BitsOfAllElementsAreCompared) {
   EXPECT_NE(attempt.record.output_hash, JudgeWhere(deed, 0, 0).record.output_hash);
 }
 
+// They fail nothing, as nobody knows which are right: the answer says that they are there.
+TEST_F(SampledCase, NanAndInfinitiesThatAreNotJudgedAreCounted) {
+  const auto is_said = HasSubstr("one is NaN or infinite among the others");
+  const Record r = JudgeWhere({.not_a_number = true, .element = FindUnjudged()}, 0, 1).record;
+  EXPECT_EQ(r.verdict, "pass");
+  EXPECT_THAT(r.reason, is_said);
+  session_->calls.clear();
+  const auto judged = static_cast<size_t>(sample().ElementOf(0, 137));
+  const Record wrong = JudgeWhere({.not_a_number = true, .element = judged}, 0, 1).record;
+  EXPECT_EQ(wrong.verdict, "mismatch");
+  EXPECT_THAT(wrong.reason, testing::Not(is_said));
+}
+
 TEST_F(SampledCase, IsTimedAndStillSaysWhatShareWasJudged) {
   const Record r = Time().record;
   EXPECT_EQ(r.verdict, "pass") << r.reason;
