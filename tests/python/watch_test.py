@@ -4,6 +4,7 @@ functions. Without PyTorch only the class Missing has something to test."""
 import importlib.util
 import itertools
 import json
+import math
 import os
 import random
 import shlex
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import warnings
 
 import assay
@@ -189,6 +191,94 @@ class Clean(unittest.TestCase):
             for _ in range(50):
                 x = x + 1
         self.assertEqual((w.calls, len(w.nodes)), (50, 10))
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
+class Edges(unittest.TestCase):
+    """Calls at the edges of what rules were written for."""
+
+    def judged(self, function, *operands):
+        with assay.watch() as w:
+            function(*operands)
+        self.assertTrue(w.nodes, str(w))
+        return w
+
+    def test_nan_and_infinities(self):
+        x = torch.tensor([0.0, -0.0, 1.0, -2.0, 1e-45, 1e38, math.inf, -math.inf, math.nan])
+        a, b = x[:, None].expand(9, 9), x.expand(9, 9)
+        calls = [(getattr(torch, name), x) for name in "sign sgn relu tanh sigmoid exp log sqrt rsqrt abs isinf erf".split()]
+        calls += [(getattr(torch.nn.functional, name), x) for name in "hardshrink softshrink hardtanh leaky_relu softplus logsigmoid".split()]
+        calls += [(getattr(torch, name), a, b) for name in "hypot logaddexp maximum minimum add mul div eq".split()]
+        calls += [(lambda x: torch.nn.functional.relu(x.clone().requires_grad_()).sum().backward(), x), (lambda x: x / -0.0, x),
+                  (lambda x: x != math.inf, x), (lambda x: x.masked_fill(x > 0, -math.inf), x)]
+        for function, *operands in calls:
+            w = self.judged(function, *operands)
+            self.assertTrue(w, str(w))
+            self.assertLessEqual(set(w.unjudged), {"new tensors"}, str(w))
+
+    def test_gradient_of_gelu(self):
+        for seed in range(10):
+            torch.manual_seed(seed)
+            x = torch.linspace(-6, 6, 4097).requires_grad_()
+            w = self.judged(lambda x: torch.nn.functional.gelu(x).backward(torch.randn(4097)), x)
+            self.assertTrue(w, str(w))
+
+    def test_planted(self):
+        x = torch.randn(32)
+        for function in (lambda: torch.dot(x, x), lambda: torch.vdot(x, x), lambda: x.masked_fill(x > 0, -math.inf), lambda: x[x > 0],
+                         lambda: torch.max(x[None], 0, out=(torch.empty(32), torch.empty(32, dtype=torch.int64)))):
+            class Off(TorchDispatchMode):
+                def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+                    made = function(*args, **(kwargs or {}))
+                    if (first := made[0] if isinstance(made, tuple) else made).dtype == torch.float32 and not assay.models._calls.is_view(function):
+                        first.reshape(-1)[0] = 77
+                    return made
+
+            self.assertTrue(self.judged(function))
+            with Off():
+                self.assertFalse(self.judged(function))
+
+    def test_nested(self):
+        x = torch.randn(4, 4)
+        with assay.watch() as outer:
+            with assay.watch() as inner:
+                x @ x
+        for w in (outer, inner):
+            self.assertEqual((w.calls, [node.op for node in w.nodes]), (1, ["aten::mm"]))
+
+    def test_callback_may_raise(self):
+        def stop(node):
+            raise KeyError(node.op)
+
+        with self.assertRaisesRegex(KeyError, "aten::add"):
+            with assay.watch(on_node=stop):
+                torch.ones(3) + 1
+
+    def test_rule_that_raises(self):
+        @assay.models.formula("special_bessel_j0")
+        def _raises(self): return {}["nothing"]
+
+        with assay.watch() as w:
+            made = torch.special.bessel_j0(torch.zeros(3))
+        self.assertEqual(made.tolist(), [1, 1, 1])
+        self.assertIn("KeyError", str(w))
+
+    def test_contract(self):
+        with self.assertRaisesRegex(assay.UsageError, "contract: 'bf16' is not"):
+            assay.watch(contract="bf16")
+        self.assertEqual(assay.watch(contract="tf32").contract, "tf32")
+
+    def test_steps(self):
+        """Constants that differ from step to step neither make reasons of their own, nor have all operators listed anew."""
+        loss, x, y = torch.nn.functional.cross_entropy, torch.randn(4, 5), torch.arange(4)
+        with assay.watch() as w:
+            x.mul(1.5)
+        with unittest.mock.patch("assay._operators.operators", side_effect=AssertionError("listed")), w:
+            for step in range(1, 21):
+                x.mul(step / 128)
+                loss(x, y, weight=torch.rand(5))
+        self.assertEqual([reason for reason in w.unjudged if "weight" in reason], ["nll_loss_forward with weight"], str(w))
+        self.assertEqual(sum(node.op == "aten::mul" for node in w.nodes), 21)
 
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not here")

@@ -32,7 +32,7 @@ def _moved(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def ask(outputs: Any, **arguments: Any) -> Exact:
             tensors = [x for value in arguments.values() for x in (value if isinstance(value, (list, tuple)) else [value]) if is_tensor(x)]
             if any(x.dtype != outputs[0].dtype and (x.dtype.is_floating_point or outputs[0].dtype.is_floating_point) and x.dim() > 0
-                   and x.dtype.itemsize != 8 for x in tensors):
+                   and x.dtype.itemsize != 8 and str(x.dtype) != "torch.bool" for x in tensors):
                 raise Unjudged("elements that are moved and converted at once")
             return Exact(function(like=outputs[0], **arguments), bits(outputs[0]))
         import inspect
@@ -226,6 +226,12 @@ def _masked_select(like, self, mask):
     import numpy
     x, m = numpy.broadcast_arrays(bits(self), mask.cpu().numpy())
     return x[m]
+
+
+@_moved("masked_fill")
+def _masked_fill(like, self, mask, value):
+    import numpy
+    return numpy.where(mask.cpu().numpy(), _scalar(value, like), bits(self))
 
 
 @_moved("fill", "fill.Scalar", "fill.Tensor")

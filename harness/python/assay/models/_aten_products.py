@@ -53,8 +53,8 @@ def _addmv(outputs: Any, self: Any, mat: Any, vec: Any, beta: float = 1, alpha: 
 
 
 @rule("dot", "vdot")
-def _dot(outputs: Any, self: Any, **other: Any) -> Question:
-    return product(self[None], next(iter(other.values()))[:, None], outputs[0].reshape(1, 1))
+def _dot(outputs: Any, self: Any, tensor: Any = None, other: Any = None) -> Question:
+    return product(self[None], (other if tensor is None else tensor)[:, None], outputs[0].reshape(1, 1))
 
 
 def _each(value: Any, axes: int) -> list[int]:

@@ -53,6 +53,8 @@ class Watch:
         for name, value in (("sample", sample), ("every", every), ("most_kept", most_kept)):
             if not (value is None and name == "sample") and (isinstance(value, bool) or not isinstance(value, int) or value < (name != "most_kept")):
                 raise UsageError(f"watch: {name}={value!r} is no positive integer")
+        if contract is not None:
+            _demand_contract(contract)
         self.sample, self.every, self.contract, self.most_kept, self.on_node = sample, every, contract, most_kept, on_node
         self.nodes: list[Node] = []
         self.calls = 0  # that had arithmetic or moved elements
@@ -60,6 +62,7 @@ class Watch:
         self.unjudged: Counter[str] = Counter()  # by reason
         self.seconds = 0.0  # of judging
         self._sites, self._mode = Sites(), None
+        self._kept = 0  # nodes with their tensors
 
     def __enter__(self) -> Watch:
         if self._mode is not None:
@@ -115,7 +118,8 @@ class Watch:
         save(self, folder)
 
     def execute(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """Runs the call as it is, and judges it if it is its turn. Whatever goes wrong in judging is counted, not raised."""
+        """Runs the call as it is, and judges it if it is its turn. Whatever goes wrong in judging is counted, not raised;
+        only `on_node` may raise."""
         if is_view(function):
             self.views += 1
             return function(*args, **kwargs)
@@ -124,34 +128,44 @@ class Watch:
         if reason or index % self.every:
             self.unjudged.update([reason] if reason else [])
             return function(*args, **kwargs)
-        begun = time.perf_counter()
-        site = self._sites.here()
-        call = Call(function, args, kwargs)
+        begun, site = time.perf_counter(), self._sites.here()
+        nodes: list[Node] = []
+        call = self._count_why_not(function, lambda: Call(function, args, kwargs))
         between = time.perf_counter()
         result = function(*args, **kwargs)
         self.seconds -= time.perf_counter() - between
-        try:
-            self._judge(index, site, call, result)
-        except Unjudged as why:
-            self.unjudged[str(why)] += 1
-        except (UsageError, Error, MemoryError, RuntimeError, ValueError, TypeError, IndexError, ZeroDivisionError) as error:
-            self.unjudged[f"{full_name(call.base)}: {type(error).__name__}: {error}".split("\n")[0][:160]] += 1
+        if call is not None:
+            self._count_why_not(function, lambda: self._judge(index, site, call, result, nodes))
         self.seconds += time.perf_counter() - begun
+        for node in nodes:
+            self.add(node)
         return result
 
-    def _judge(self, index: int, site: Site, call: Call, result: Any) -> None:
+    def _count_why_not(self, function: Any, step: Callable[[], Any]) -> Any:
+        """Returns what the step returns, and None where the call cannot be judged."""
+        import torch
+        try:
+            with torch._C._DisableTorchDispatch():  # no other watch sees what judging computes
+                return step()
+        except Unjudged as why:
+            self.unjudged[str(why)] += 1
+        except Exception as error:  # of a rule, perhaps the user's own: the program goes on as without a watch
+            self.unjudged[f"{function._schema.name}: {type(error).__name__}: {error}".split("\n")[0][:160]] += 1
+        return None
+
+    def _judge(self, index: int, site: Site, call: Call, result: Any, nodes: list[Node]) -> None:
         for answer in call.answers(result):
             node = self._of_moves(answer) if isinstance(answer, Exact) else self.judged(answer)
             output = next(each for each in call.outputs(result) if each is not None)
             node = node._replace(index=index, op=full_name(call.base), site=site, shape=tuple(output.shape), dtype=str(output.dtype).partition(".")[2],
                                  finite=_stays_finite(call, result))
-            self.add(node._replace(question=_kept(answer) if node.failed and self._may_keep() else None))
-
-    def _may_keep(self) -> bool:
-        return sum(each.question is not None for each in self.nodes) < self.most_kept
+            nodes.append(node._replace(question=_kept(answer) if node.failed and self._kept < self.most_kept else None))
 
     def add(self, node: Node) -> None:
-        self.nodes.append(node if self._may_keep() else node._replace(question=None))
+        if node.question is not None and self._kept >= self.most_kept:
+            node = node._replace(question=None)
+        self._kept += node.question is not None
+        self.nodes.append(node)
         if self.on_node is not None:
             self.on_node(node)
 
@@ -177,6 +191,16 @@ class Watch:
         judged = verdict.sample.judged if verdict.sample else elements
         return Node(0, "", Site("", ""), (), "", verdict.verdict, verdict.class_, verdict.reason, verdict.margins["bound"],
                     metrics.get("effective_bits"), metrics.get("bias_z"), True, elements, judged)
+
+
+def _demand_contract(contract: str) -> None:
+    """Raises UsageError unless it is a contract: else it would leave every call unjudged, and nothing wrong."""
+    import numpy
+    try:
+        check("abs", numpy.zeros(1, "f4"), numpy.zeros(1, "f4"), contract=contract)
+    except UsageError as error:
+        if str(error).startswith("contract"):
+            raise UsageError(f"watch: {error}") from None
 
 
 def _stays_finite(call: Call, result: Any) -> bool:
