@@ -224,8 +224,8 @@ class Edges(unittest.TestCase):
             self.assertTrue(w, str(w))
 
     def test_planted(self):
-        x = torch.randn(32)
-        for function in (lambda: torch.dot(x, x), lambda: torch.vdot(x, x), lambda: x.masked_fill(x > 0, -math.inf), lambda: x[x > 0],
+        x, q = torch.randn(32), torch.randn(1, 2, 8, 4)
+        for function in (lambda: torch.nn.functional.scaled_dot_product_attention(q, q, q), lambda: torch.dot(x, x), lambda: torch.vdot(x, x), lambda: x.masked_fill(x > 0, -math.inf), lambda: x[x > 0],
                          lambda: torch.max(x[None], 0, out=(torch.empty(32), torch.empty(32, dtype=torch.int64)))):
             class Off(TorchDispatchMode):
                 def __torch_dispatch__(self, function, types, args=(), kwargs=None):
@@ -237,6 +237,21 @@ class Edges(unittest.TestCase):
             self.assertTrue(self.judged(function))
             with Off():
                 self.assertFalse(self.judged(function))
+
+    def test_attention(self):
+        """Fused attention, which PyTorch marks as random because of the dropout that it may have."""
+        attention = torch.nn.functional.scaled_dot_product_attention
+        lengths = torch.arange(24) < torch.tensor([24, 7, 0])[:, None, None, None]  # the last one has no keys
+        for dtype in (torch.float32, torch.bfloat16, torch.float16):
+            q, few = torch.randn(3, 4, 40, 16, dtype=dtype), torch.randn(3, 2, 24, 16, dtype=dtype)
+            k = few.repeat_interleave(2, 1)
+            for arguments in ({}, {"is_causal": True}, {"scale": 0.5}, {"attn_mask": lengths}, {"attn_mask": torch.randn(40, 24, dtype=dtype)},
+                              {"enable_gqa": True}):
+                other = few if "enable_gqa" in arguments else k
+                with self.subTest(dtype=dtype, **arguments):
+                    w = self.judged(lambda: attention(q, other, other, **arguments))
+                    self.assertTrue(w, str(w))
+                    self.assertTrue(any("attention" in node.op for node in w.nodes) or dtype != torch.float32, str(w))
 
     def test_nested(self):
         x = torch.randn(4, 4)
