@@ -87,7 +87,7 @@ def _one_text(attr: Mapping[str, Any], value: Any) -> Optional[str]:
     kind, value = attr["type"], _scalar(value)
     if isinstance(value, bool):
         return str(int(value)) if attr["choices"] == ["0", "1"] else None
-    if kind != "name" and isinstance(value, numbers.Integral):
+    if isinstance(value, numbers.Integral) and (kind != "name" or str(int(value)) in attr["choices"]):
         return str(int(value))
     if kind == "float" and isinstance(value, numbers.Real):
         return repr(float(value))
