@@ -208,7 +208,8 @@ def _stays_finite(call: Call, result: Any) -> bool:
     if all(bool(each.isfinite().all()) for each in made):
         return True
     given = [each for value in call.arguments.values() for each in (value if isinstance(value, (list, tuple)) else [value])]
-    return not all(bool(each.isfinite().all()) for each in given if hasattr(each, "isfinite") and each.dtype.is_floating_point)
+    return not all(math.isfinite(each) if isinstance(each, float) else bool(each.isfinite().all()) for each in given
+                   if isinstance(each, float) or hasattr(each, "isfinite") and each.dtype.is_floating_point)
 
 
 def _kept(answer: Any) -> Optional[Question]:
