@@ -225,12 +225,12 @@ class Edges(unittest.TestCase):
 
     def test_planted(self):
         x, q = torch.randn(32), torch.randn(1, 2, 8, 4)
-        for function in (lambda: torch.nn.functional.scaled_dot_product_attention(q, q, q), lambda: torch.dot(x, x), lambda: torch.vdot(x, x), lambda: x.masked_fill(x > 0, -math.inf), lambda: x[x > 0],
+        for function in (lambda: (x * 5).long().float(), lambda: torch.nn.functional.scaled_dot_product_attention(q, q, q), lambda: torch.dot(x, x), lambda: torch.vdot(x, x), lambda: x.masked_fill(x > 0, -math.inf), lambda: x[x > 0],
                          lambda: torch.max(x[None], 0, out=(torch.empty(32), torch.empty(32, dtype=torch.int64)))):
             class Off(TorchDispatchMode):
                 def __torch_dispatch__(self, function, types, args=(), kwargs=None):
                     made = function(*args, **(kwargs or {}))
-                    if (first := made[0] if isinstance(made, tuple) else made).dtype == torch.float32 and not assay.models._calls.is_view(function):
+                    if (first := made[0] if isinstance(made, tuple) else made).dtype in (torch.float32, torch.int64) and not assay.models._calls.is_view(function):
                         first.reshape(-1)[0] = 77
                     return made
 

@@ -67,7 +67,7 @@ def formula(*names: str, promotes: bool = False, judged: Sequence[int] = (0,)) -
             taken = accepted(names[0], function, arguments, getattr(arguments, "defaults", {}))
             results = [outputs[place] for place in judged]
             if None in results:
-                raise Unjudged("some of the outputs without the others")
+                raise Unjudged(f"{names[0]}: some of the outputs without the others")
             yield traced(function, promoted(taken, results[0]) if promotes else taken, results)
         RULES.update(dict.fromkeys(names, rule))
         return function
