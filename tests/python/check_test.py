@@ -355,6 +355,8 @@ class Attributes(unittest.TestCase):
         for axis in (0, 1, -1):
             self.assertTrue(assay.check("softmax", self.x, softmax(self.x, axis), axis=axis))
         self.assertFalse(assay.check("softmax", self.x, softmax(self.x, 0), axis=1))
+        for axis in (0, 1):  # a choice between names that are integers
+            self.assertTrue(assay.check("flip", self.x[0], np.flip(self.x[0], axis).copy(), axis=axis))
         for axis in (np.int64(-1), np.array(-1), "-1"):
             self.assertTrue(assay.check("softmax", self.x, softmax(self.x), axis=axis))
 

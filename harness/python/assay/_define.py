@@ -309,7 +309,9 @@ def take_function(function: Callable[..., Any], inputs: Any, outputs: Any, attri
     whole = [name for name, array in named.items() if "int" in _type_of(array)]
     data = trace_plain(function, shapes, attributes, _mixed_types([*named.values(), results[0]]), conditions, whole,
                        [_TYPES.get(_type_of(result), "i64") for result in results])
-    register(data)
+    if register(data):
+        from . import _operators
+        _operators.expect_traced(data["op"], *([one["name"] for one in data[kind]] for kind in ("inputs", "outputs")))
     return data["op"], {}
 
 
@@ -320,14 +322,16 @@ def as_text(operators: Sequence[Mapping[str, Any]]) -> str:
 _registered: dict[str, str] = {}  # texts by name
 
 
-def register(data: Mapping[str, Any]) -> None:
+def register(data: Mapping[str, Any]) -> bool:
+    """Makes the operator known to the library. Returns whether it is new there."""
     from . import _library, _operators
     text = as_text([data])
     if _registered.get(data["op"]) == text:
-        return
+        return False
     _library.demand(_library.load().assay_add_operators(text.encode()))
     _registered[data["op"]] = text
-    _operators.forget()
+    _operators.expect_more()
+    return True
 
 
 def registered_text(name: str) -> str:

@@ -16,31 +16,46 @@ _TOLERANCES = ("rtol", "atol", "tol", "tolerance", "max_ulp")
 _JOINTS = {"dims": "x", "axes": "+"}
 
 _all: Optional[dict[str, dict[str, Any]]] = None
+_is_old = False  # whether operators were added since
+_traced: dict[str, dict[str, Any]] = {}  # of functions, which a program may have one of for each step that it trains
 
 
 def operators() -> dict[str, dict[str, Any]]:
     """Operators by name: ``inputs``, ``optional_inputs``, ``outputs``, ``layouts`` and ``attrs``, each attribute with
     ``key``, ``type`` (int, float, name, dims, axes), ``default``, ``choices``, ``doc`` and ``other_names``, under which it
     may be given, too."""
-    global _all
-    if _all is None:
+    global _all, _is_old
+    if _all is None or _is_old:
         import ctypes
         import json
         text = ctypes.c_char_p()
         _library.demand(_library.load().assay_operators(ctypes.byref(text)))
         _all = {entry["op"]: entry for entry in json.loads((text.value or b"").decode())}
+        _is_old = False
     return _all
 
 
-def forget() -> None:
-    """After operators were added: they are asked for again."""
-    global _all
-    _all = None
+def expect_more() -> None:
+    """After operators were added: what is not known is asked for again."""
+    global _is_old
+    _is_old = True
+
+
+def expect_traced(op: str, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Knows a function that was added without asking for all operators, a text of which the library keeps forever."""
+    _traced[op] = {"inputs": list(inputs), "outputs": list(outputs), "layouts": {}, "attrs": []}
+    expect_more()
+
+
+def _schema(op: str) -> Optional[dict[str, Any]]:
+    """None of an operator that the library does not have."""
+    known = _traced.get(op) or (_all or {}).get(op)
+    return operators().get(op) if known is None else known
 
 
 def operand_order(op: str, outputs: bool) -> list[str]:
     """Names of inputs or outputs in the operator's order, optional ones included; [] of an unknown operator."""
-    schema = operators().get(op)
+    schema = _schema(op)
     if schema is None:
         return []
     if outputs:
@@ -72,7 +87,7 @@ def _one_text(attr: Mapping[str, Any], value: Any) -> Optional[str]:
     kind, value = attr["type"], _scalar(value)
     if isinstance(value, bool):
         return str(int(value)) if attr["choices"] == ["0", "1"] else None
-    if kind != "name" and isinstance(value, numbers.Integral):
+    if isinstance(value, numbers.Integral) and (kind != "name" or str(int(value)) in attr["choices"]):
         return str(int(value))
     if kind == "float" and isinstance(value, numbers.Real):
         return repr(float(value))
@@ -116,7 +131,7 @@ def _refuse_unknown(op: str, name: str) -> None:
 def attribute_texts(op: str, attrs: Mapping[str, Any], rank: int) -> list[str]:
     """Keys and values in turns, as the suites write them: ``axis=(0, 1)`` becomes ``axes``, ``0+1``. None is all `rank`
     axes of an operator that takes several, as in NumPy, and what is computed for a default "auto"."""
-    schema = operators().get(op)
+    schema = _schema(op)
     known = [] if schema is None else schema["attrs"]
     by_name = {other: attr for attr in known for other in attr["other_names"]} | {attr["key"]: attr for attr in known}
     result: dict[str, str] = {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .._namespace import TRACED as xp
-from .._traced import Exact as Digits
-from ._rules import RULES, Exact, Question, Unjudged, formula, is_tensor, promoted, rule, traced
+from .._traced import Exact as Digits, map_function
+from ._rules import RULES, Defaults, Exact, Question, Unjudged, formula, is_tensor, promoted, rule, traced
 
 _UNARY = ("abs acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp exp2 expm1 floor isfinite isinf isnan log log10 log1p log2 "
           "logical_not neg reciprocal relu rsqrt sigmoid sign sin sinh sqrt square tan tanh trunc").split()
@@ -48,7 +48,12 @@ def _binary(aten: str, op: str) -> None:
     usual = RULES[aten]
 
     def of_one_shape(arguments: Any, outputs: Any) -> Any:
+        import torch
         x, y = arguments["self"], arguments["other"]
+        if isinstance(y, float) and is_tensor(x) and (not math.isfinite(y) or y == 0 and math.copysign(1, y) < 0):
+            # No constant of a formula: these are finite and have no zero with a sign.
+            y = torch.full((), y, dtype=x.dtype if x.dtype.is_floating_point else torch.get_default_dtype())
+            arguments = Defaults({**arguments, "other": y}, getattr(arguments, "defaults", {}))
         if not outputs[0].dtype.is_floating_point and aten in ("add", "sub", "mul"):
             return [_of_integers(aten, arguments, outputs[0])]
         if is_tensor(x) and is_tensor(y) and arguments.get("alpha", 1) == 1 and not arguments.get("rounding_mode"):
@@ -181,7 +186,7 @@ def _log_sigmoid(self): return xp.minimum(self, 0) - xp.log1p(xp.exp(-xp.abs(sel
 
 
 @formula("threshold")
-def _threshold(self, threshold, value): return xp.where(self > threshold, self, value)
+def _threshold(self, threshold, value): return xp.where(self <= threshold, value, self)
 
 
 @formula("_prelu_kernel")
@@ -189,12 +194,12 @@ def _prelu(self, weight): return xp.where(self > 0, self, self * weight)
 
 
 @formula("threshold_backward")
-def _threshold_backward(grad_output, self, threshold): return xp.where(self > threshold, grad_output, 0)
+def _threshold_backward(grad_output, self, threshold): return xp.where(self <= threshold, 0, grad_output)
 
 
 @formula("hardtanh_backward")
 def _hardtanh_backward(grad_output, self, min_val, max_val):
-    return xp.where((self > min_val) & (self < max_val), grad_output, 0)
+    return xp.where((self <= min_val) | (self >= max_val), 0, grad_output)
 
 
 @formula("tanh_backward")
@@ -218,7 +223,7 @@ def _gelu_backward(grad_output, self, approximate="none"):
         t = xp.tanh(k * (self + c * (self * self * self)))
         slope = k * (1 + 3 * c * (self * self))
         return grad_output * (0.5 * (1 + t) + 0.5 * self * ((1 - t * t) * slope))
-    cdf = 0.5 * (1 + xp.erf(self * Digits("0.70710678118654752440084436210484903928")))
+    cdf = 0.5 * map_function("one_minus_erf", self * Digits("-0.70710678118654752440084436210484903928"))
     pdf = xp.exp(-0.5 * (self * self)) * Digits("0.39894228040143267793994605993438186848")
     return grad_output * (cdf + self * pdf)
 
@@ -250,8 +255,12 @@ def _hardsigmoid_backward(grad_output, self):
     return xp.where((self > -3) & (self < 3), grad_output * Digits("0.16666666666666666666666666666666666667"), 0)
 
 
-@rule("sgn")
-def _sgn(outputs: Any, self: Any) -> Question: return of_elements("sign", x=self, y=outputs[0])
+@rule("sign", "sgn")
+def _sgn(outputs: Any, self: Any) -> Question:
+    """PyTorch has 0 for NaN."""
+    if self.dtype.is_floating_point and bool(self.isnan().any()):
+        return traced(lambda self: xp.where(self > 0, 1, xp.where(self < 0, -1, 0)), {"self": self}, outputs)
+    return of_elements("sign", x=self, y=outputs[0])
 
 
 @rule("round")
@@ -262,12 +271,15 @@ def _round(outputs: Any, self: Any, decimals: int = 0) -> Question:
 
 
 @formula("hypot")
-def _hypot(self, other): return xp.sqrt(self * self + other * other)
+def _hypot(self, other):
+    root = xp.where(xp.isinf(other), xp.abs(other), xp.sqrt(self * self + other * other))
+    return xp.where(xp.isinf(self), xp.abs(self), root)
 
 
 @formula("logaddexp", promotes=True)
 def _logaddexp(self, other):
-    return xp.maximum(self, other) + xp.log1p(xp.exp(-xp.abs(self - other)))
+    apart = xp.where(self == other, 0, self - other)  # also of infinities
+    return xp.maximum(self, other) + xp.log1p(xp.exp(-xp.abs(apart)))
 
 
 @formula("logit")
@@ -283,7 +295,7 @@ def _glu(self, dim=-1):
 
 
 @formula("log_sigmoid_backward")
-def _log_sigmoid_backward(grad_output, self): return grad_output * xp.sigmoid(-self)
+def _log_sigmoid_backward(grad_output, self, buffer=None): return grad_output * xp.sigmoid(-self)
 
 
 @formula("mish_backward")
@@ -312,11 +324,11 @@ def _deg2rad(self): return self * Digits("0.017453292519943295769236907684886127
 
 
 @formula("hardshrink")
-def _hardshrink(self, lambd=0.5): return xp.where(xp.abs(self) > lambd, self, 0)
+def _hardshrink(self, lambd=0.5): return xp.where(xp.abs(self) <= lambd, 0, self)
 
 
 @formula("softshrink")
-def _softshrink(self, lambd=0.5): return xp.where(self > lambd, self - lambd, xp.where(self < -lambd, self + lambd, 0))
+def _softshrink(self, lambd=0.5): return xp.where(self > lambd, self - lambd, xp.where(self < -lambd, self + lambd, 0 * self))
 
 
 @formula("hardshrink_backward")

@@ -71,6 +71,11 @@ def _converted(x: Any, y: Any) -> Any:
         return Exact(bits(x != 0), bits(y))
     if not x.dtype.is_floating_point and not y.dtype.is_floating_point:
         return Exact(x.cpu().numpy().astype(y.cpu().numpy().dtype), y.cpu().numpy())
+    if not y.dtype.is_floating_point:
+        ends, whole = torch.iinfo(y.dtype), x.double().trunc()
+        if not bool(((whole >= ends.min) & (whole < float(ends.max + 1))).all()):
+            raise Unjudged("numbers that are converted to an integer type which does not have them")
+        return Exact(whole.cpu().numpy().astype(y.cpu().numpy().dtype), y.cpu().numpy())
     return Question("cast", {"x": x.reshape(-1)}, {"y": y.reshape(-1)})
 
 
@@ -237,6 +242,12 @@ def _masked_select(like, self, mask):
     import numpy
     x, m = numpy.broadcast_arrays(bits(self), mask.cpu().numpy())
     return x[m]
+
+
+@_moved("masked_fill")
+def _masked_fill(like, self, mask, value):
+    import numpy
+    return numpy.where(mask.cpu().numpy(), _scalar(value, like), bits(self))
 
 
 @_moved("fill", "fill.Scalar", "fill.Tensor")

@@ -53,8 +53,8 @@ def _addmv(outputs: Any, self: Any, mat: Any, vec: Any, beta: float = 1, alpha: 
 
 
 @rule("dot", "vdot")
-def _dot(outputs: Any, self: Any, **other: Any) -> Question:
-    return product(self[None], next(iter(other.values()))[:, None], outputs[0].reshape(1, 1))
+def _dot(outputs: Any, self: Any, tensor: Any = None, other: Any = None) -> Question:
+    return product(self[None], (other if tensor is None else tensor)[:, None], outputs[0].reshape(1, 1))
 
 
 def _each(value: Any, axes: int) -> list[int]:
@@ -135,7 +135,8 @@ def _attention(outputs: Any, query: Any, key: Any, value: Any, causal: bool, mas
     if query.dim() != 4:
         raise Unjudged(f"attention of tensors with {query.dim()} axes")
     operands = {"q": query, "k": key, "v": value}
-    attrs: dict[str, Any] = {"causal": int(causal), "align": "tl", "masked_rows": "nan"}
+    # A query whose keys are all masked has 0 from PyTorch 2.5 on, and NaN before.
+    attrs: dict[str, Any] = {"causal": int(causal), "align": "tl", "masked_rows": "nan" if bool(outputs[0].isnan().any()) else "zero"}
     if scale is not None:
         attrs["scale"] = scale
     if mask is not None:

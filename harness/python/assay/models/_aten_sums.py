@@ -42,11 +42,11 @@ def _max(self): return xp.max(self)
 def _min(self): return xp.min(self)
 
 
-@formula("max.dim", judged=(0,))
+@formula("max.dim", "max.dim_max", judged=(0,))
 def _max_dim(self, dim, keepdim=False): return xp.max(self, axis=dim, keepdims=keepdim)
 
 
-@formula("min.dim", judged=(0,))
+@formula("min.dim", "min.dim_min", judged=(0,))
 def _min_dim(self, dim, keepdim=False): return xp.min(self, axis=dim, keepdims=keepdim)
 
 

@@ -33,12 +33,13 @@ Rule = Callable[[Mapping[str, Any], Sequence[Any]], Iterable[Answer]]
 RULES: dict[str, Rule] = {}  # by "add", or "max.dim" where the overloads differ
 
 
-def accepted(function: Callable[..., Any], arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+def accepted(called: str, function: Callable[..., Any], arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that the function takes. Raises Unjudged where another one is not at its default."""
     named = inspect.signature(function).parameters
     for name, value in arguments.items():
         if name not in named and name not in _OF_STORAGE and not _is(value, defaults.get(name)):
-            raise Unjudged(f"argument {name}={value!r}"[:80])
+            # No elements of tensors, which would make a reason of their own of each call.
+            raise Unjudged(f"{called} with {name}" + (f"={value!r}" if isinstance(value, (bool, int, float, str)) else ""))
     return {name: value for name, value in arguments.items() if name in named}
 
 
@@ -63,12 +64,12 @@ def formula(*names: str, promotes: bool = False, judged: Sequence[int] = (0,)) -
     outputs whose places are `judged`. `promotes`: operands are converted to the type of the arithmetic first."""
     def made(function: Callable[..., Any]) -> Callable[..., Any]:
         def rule(arguments: Mapping[str, Any], outputs: Sequence[Any]) -> Iterable[Answer]:
-            taken = accepted(function, arguments, getattr(arguments, "defaults", {}))
+            taken = accepted(names[0], function, arguments, getattr(arguments, "defaults", {}))
             if arguments.get("dtype") is not None:  # PyTorch converts operands to it before it computes
                 taken = {name: value.to(arguments["dtype"]) if is_tensor(value) else value for name, value in taken.items()}
             results = [outputs[place] for place in judged]
             if None in results:
-                raise Unjudged("some of the outputs without the others")
+                raise Unjudged(f"{names[0]}: some of the outputs without the others")
             yield traced(function, promoted(taken, results[0]) if promotes else taken, results)
         RULES.update(dict.fromkeys(names, rule))
         return function
@@ -80,7 +81,7 @@ def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     of the schema."""
     def made(function: Callable[..., Any]) -> Callable[..., Any]:
         def asked(arguments: Mapping[str, Any], outputs: Sequence[Any]) -> Iterable[Answer]:
-            found = function(outputs, **accepted(function, arguments, getattr(arguments, "defaults", {})))
+            found = function(outputs, **accepted(names[0], function, arguments, getattr(arguments, "defaults", {})))
             return [found] if isinstance(found, (Question, Exact)) else found
         RULES.update(dict.fromkeys(names, asked))
         return function

@@ -53,6 +53,8 @@ class Watch:
         for name, value in (("sample", sample), ("every", every), ("most_kept", most_kept)):
             if not (value is None and name == "sample") and (isinstance(value, bool) or not isinstance(value, int) or value < (name != "most_kept")):
                 raise UsageError(f"watch: {name}={value!r} is no positive integer")
+        if contract is not None:
+            _demand_contract(contract)
         self.sample, self.every, self.contract, self.most_kept, self.on_node = sample, every, contract, most_kept, on_node
         self.nodes: list[Node] = []
         self.calls = 0  # that had arithmetic or moved elements
@@ -116,7 +118,8 @@ class Watch:
         save(self, folder)
 
     def execute(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """Runs the call as it is, and judges it if it is its turn. Whatever goes wrong in judging is counted, not raised."""
+        """Runs the call as it is, and judges it if it is its turn. Whatever goes wrong in judging is counted, not raised;
+        only `on_node` may raise."""
         if is_view(function):
             self.views += 1
             self._sites.here()
@@ -189,12 +192,23 @@ class Watch:
                     metrics.get("effective_bits"), metrics.get("bias_z"), True, elements, judged)
 
 
+def _demand_contract(contract: str) -> None:
+    """Raises UsageError unless it is a contract: else it would leave every call unjudged, and nothing wrong."""
+    import numpy
+    try:
+        check("abs", numpy.zeros(1, "f4"), numpy.zeros(1, "f4"), contract=contract)
+    except UsageError as error:
+        if str(error).startswith("contract"):
+            raise UsageError(f"watch: {error}") from None
+
+
 def _stays_finite(call: Call, result: Any) -> bool:
     made = [each for each in call.outputs(result) if each is not None and each.dtype.is_floating_point]
     if all(map(_is_finite, made)):
         return True
     given = [each for value in call.arguments.values() for each in (value if isinstance(value, (list, tuple)) else [value])]
-    return not all(_is_finite(each) for each in given if hasattr(each, "isfinite") and each.dtype.is_floating_point)
+    return not all(math.isfinite(each) if isinstance(each, float) else _is_finite(each) for each in given
+                   if isinstance(each, float) or hasattr(each, "isfinite") and each.dtype.is_floating_point)
 
 
 def _is_finite(tensor: Any) -> bool:

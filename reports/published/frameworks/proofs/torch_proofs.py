@@ -72,6 +72,14 @@ a, v, c = (torch.randn(*shape).bfloat16() for shape in ((5, 300), (300,), (5,)))
 y, exact = torch.addmv(c, a, v, beta=0.2, alpha=0.6), 0.2 * c.double() + 0.6 * (a.double() @ v.double())
 print(f"addmv bfloat16, alpha 0.6: {y[4].item()} exact: {exact[4].item():.5g}")
 
+torch.manual_seed(0)
+x, dy, weight = torch.randn(64, 32).bfloat16(), torch.randn(64, 32).bfloat16(), torch.ones(32)
+_, mean, rstd = torch.native_layer_norm(x, (32,), weight, torch.zeros(32), 1e-5)
+_, _, dbeta = torch.ops.aten.native_layer_norm_backward(dy, x, (32,), mean, rstd, weight, torch.zeros(32), [True, True, True])
+exact = dy.double().sum(0)
+k = (dbeta - exact).abs().argmax()
+print(f"native_layer_norm_backward bfloat16, weight float32: dbeta {dbeta.dtype} {dbeta[k].item()} exact: {exact[k].item():.6g}")
+
 # From here on: what torch.compile needs a C++ compiler for.
 x, dy = torch.zeros(1, 100), torch.zeros(1, 100)
 x[0, 0], dy[0, 10] = 1, 7e36
