@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "harness/core/base/stopwatch.h"
 #include "ops/formula/formula_text.h"
@@ -98,20 +99,24 @@ std::vector<Narrowing> ListNarrowings(const Graph& graph) {
 
 class NarrowingSearch {
  public:
-  NarrowingSearch(const FormulaOfResult& formula, const WrongResult& result)
-      : result_(result),
+  NarrowingSearch(const FormulaOfResult& formula, const WrongResult& result, double seconds)
+      : seconds_(seconds),
+        result_(result),
         evaluator_(formula.graph, formula.graph.outputs[0], formula.inputs),
         got_(result.got[result.output].ToDoubles()) {}
 
   // How the result is made by it. Elements that are right as meant do not count where `reach` is wrong places.
   Reach Explain(const Narrowing& narrowing, ResultFit& fit) {
     if (!IsNearWorst(narrowing)) return Reach::kNothing;
-    const std::vector<double> values = Evaluate(narrowing);
+    const std::optional<std::vector<double>> values = Evaluate(narrowing);
+    if (!values) return Reach::kNothing;
     for (const Reach reach : {Reach::kAll, Reach::kWrongPlaces}) {
-      if (Fits(values, reach, fit)) return reach;
+      if (Fits(*values, reach, fit)) return reach;
     }
     return Reach::kNothing;
   }
+
+  bool IsOver() const { return time_.Seconds() > seconds_; }
 
  private:
   const WrongPlaces& places() const { return *result_.places; }
@@ -135,9 +140,11 @@ class NarrowingSearch {
   double Store(double value) const { return RoundTo(FormatOf(places().judge().dtype()), value); }
   static bool IsSame(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-  std::vector<double> Evaluate(const Narrowing& narrowing) {
+  // nullopt if time runs out, as with the 10^9 terms of a large product.
+  std::optional<std::vector<double>> Evaluate(const Narrowing& narrowing) {
     std::vector<double> all(got_.size());
     for (int64_t lane = 0; lane < evaluator_.lanes(); ++lane) {
+      if (IsOver()) return std::nullopt;
       const std::vector<int64_t> elements = evaluator_.Elements(lane);
       const std::span<const double> values = evaluator_.RunNarrowed(lane, narrowing);
       for (size_t i = 0; i < elements.size(); ++i) all[static_cast<size_t>(elements[i])] = Store(values[i]);
@@ -173,6 +180,8 @@ class NarrowingSearch {
   }
 
   static constexpr int64_t kLeastOff = 8;  // results that are not the rounded golden value
+  const Stopwatch time_;
+  const double seconds_;
   const WrongResult& result_;
   formula::LaneEvaluator evaluator_;
   std::vector<double> got_;
@@ -181,11 +190,10 @@ class NarrowingSearch {
 }  // namespace
 
 std::vector<NarrowedNode> FindNarrowedNodes(const FormulaOfResult& formula, const WrongResult& result, double seconds) {
-  const Stopwatch time;
   std::vector<NarrowedNode> found;
-  NarrowingSearch search(formula, result);
+  NarrowingSearch search(formula, result, seconds);
   for (const Narrowing& narrowing : ListNarrowings(formula.graph)) {
-    if (time.Seconds() > seconds) break;
+    if (search.IsOver()) break;
     ResultFit fit;
     const Reach reach = search.Explain(narrowing, fit);
     if (reach == Reach::kNothing) continue;
