@@ -2,6 +2,7 @@
 """ATen functions of single elements."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .._namespace import TRACED as xp
