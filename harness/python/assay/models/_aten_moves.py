@@ -2,9 +2,13 @@
 """ATen functions that move elements without arithmetic, and those that add what was moved."""
 from __future__ import annotations
 
+import functools
+import inspect
 from typing import Any, Callable, Optional, Sequence
 
-from ._rules import Exact, Question, Unjudged, is_tensor, rule, traced
+import numpy
+
+from ._rules import Exact, Question, Unjudged, is_tensor, rule, traced, values_of
 
 
 def bits(tensor: Any) -> Any:
@@ -30,16 +34,12 @@ _PLACES = ("index", "indices", "mask")
 def _moved(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The rule of functions that only move: the function makes, of bits in NumPy's arrays, those that are expected."""
     def made(function: Callable[..., Any]) -> Callable[..., Any]:
-        import functools
-
         @functools.wraps(function)
         def ask(outputs: Any, **arguments: Any) -> Exact:
-            tensors = [x for name, value in arguments.items() if name not in _PLACES
-                       for x in (value if isinstance(value, (list, tuple)) else [value]) if is_tensor(x)]
+            tensors = filter(is_tensor, values_of({name: value for name, value in arguments.items() if name not in _PLACES}))
             if any(x.dtype != outputs[0].dtype and x.dim() > 0 for x in tensors):
                 raise Unjudged("elements that are moved and converted at once")
             return Exact(function(like=outputs[0], **arguments), bits(outputs[0]))
-        import inspect
         parameters = [p for p in inspect.signature(function).parameters.values() if p.name != "like"]
         ask.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return rule(*names)(ask)
@@ -81,24 +81,21 @@ def _converted(x: Any, y: Any) -> Any:
 
 @_moved("cat")
 def _cat(like, tensors, dim=0):
-    import numpy
     return numpy.concatenate([bits(x) for x in tensors if x.dim() == like.dim()], axis=dim)
 
 
 @_moved("stack")
 def _stack(like, tensors, dim=0):
-    import numpy
     return numpy.stack([bits(x) for x in tensors], axis=dim)
 
 
 @_moved("repeat")
 def _repeat(like, self, repeats):
-    import numpy
     return numpy.tile(bits(self), tuple(repeats))
 
 
 @_moved("expand_copy")
-def _expand(like, self, size): return __import__("numpy").broadcast_to(bits(self), like.shape)
+def _expand(like, self, size): return numpy.broadcast_to(bits(self), like.shape)
 
 
 @_moved("t_copy", "transpose_copy", "squeeze_copy", "unsqueeze_copy")
@@ -115,7 +112,6 @@ def _permute(like, self, dims): return bits(self).transpose(tuple(dims))
 
 @_moved("roll")
 def _roll(like, self, shifts, dims=()):
-    import numpy
     shifts = tuple(shifts)
     if not dims:
         return numpy.roll(bits(self), shifts[0])
@@ -124,25 +120,21 @@ def _roll(like, self, shifts, dims=()):
 
 @_moved("flip")
 def _flip(like, self, dims):
-    import numpy
     return numpy.flip(bits(self), tuple(dims))
 
 
 @_moved("tril")
 def _tril(like, self, diagonal=0):
-    import numpy
     return numpy.tril(bits(self), diagonal)
 
 
 @_moved("triu")
 def _triu(like, self, diagonal=0):
-    import numpy
     return numpy.triu(bits(self), diagonal)
 
 
 @_moved("constant_pad_nd")
 def _pad(like, self, pad, value=0):
-    import numpy
     x = bits(self)
     pairs = [(0, 0)] * (x.ndim - len(pad) // 2) + list(zip(pad[::2], pad[1::2]))[::-1]
     inner = x[tuple(slice(max(-low, 0), x.shape[k] - max(-high, 0)) for k, (low, high) in enumerate(pairs))]
@@ -156,7 +148,6 @@ def _index_select(like, self, dim, index):
 
 @_moved("gather")
 def _gather(like, self, dim, index, sparse_grad=False):
-    import numpy
     if not self.dim():
         return bits(self).reshape(like.shape)
     shape = list(index.shape)
@@ -177,7 +168,6 @@ def _places(indices: Sequence[Optional[Any]]) -> tuple[Any, ...]:
 def _index_put(like, self, indices, values, accumulate=False):
     if accumulate:
         raise Unjudged("index_put that adds")
-    import numpy
     made = bits(self).copy()
     chosen = numpy.arange(made.size).reshape(made.shape)[_places(indices)]
     if numpy.unique(chosen).size != chosen.size:
@@ -188,7 +178,6 @@ def _index_put(like, self, indices, values, accumulate=False):
 
 @_moved("scatter.src", "scatter.value", "scatter")
 def _scatter(like, self, dim, index, src=None, value=None):
-    import numpy
     made, places = bits(self).copy(), index.cpu().numpy()
     if made.ndim == 0:
         raise Unjudged("scatter into a single number")
@@ -201,65 +190,68 @@ def _scatter(like, self, dim, index, src=None, value=None):
     return made
 
 
+def _zeros(like: Any, shape: Sequence[int]) -> Any: return numpy.zeros(tuple(shape), bits(like).dtype)
+
+
+def _slice(start: Any, end: Any, step: int) -> slice: return slice(start, None if end is None or end > 2**62 else end, step)
+
+
+def _placed(made: Any, dim: int, where: Any, src: Any) -> Any:
+    """The array with the elements of `src` there along an axis."""
+    made[(slice(None),) * (dim % made.ndim) + (where,)] = bits(src)
+    return made
+
+
+def _on_diagonal(made: Any, src: Any, offset: int, dim1: int, dim2: int) -> Any:
+    n = numpy.arange(src.shape[-1])
+    numpy.moveaxis(made, (dim1, dim2), (-2, -1))[..., n + max(-offset, 0), n + max(offset, 0)] = bits(src)
+    return made
+
+
 @_moved("slice_scatter")
 def _slice_scatter(like, self, src, dim=0, start=None, end=None, step=1):
-    made = bits(self).copy()
-    made[(slice(None),) * (dim % made.ndim) + (slice(start, None if end is None or end > 2**62 else end, step),)] = bits(src)
-    return made
+    return _placed(bits(self).copy(), dim, _slice(start, end, step), src)
 
 
 @_moved("select_scatter")
 def _select_scatter(like, self, src, dim, index):
-    made = bits(self).copy()
-    made[(slice(None),) * (dim % made.ndim) + (index,)] = bits(src)
-    return made
+    return _placed(bits(self).copy(), dim, index, src)
 
 
 @_moved("slice_backward")
 def _slice_backward(like, grad_output, input_sizes, dim, start, end, step):
-    import numpy
-    made = numpy.zeros(tuple(input_sizes), bits(like).dtype)
-    made[(slice(None),) * (dim % made.ndim) + (slice(start, None if end > 2**62 else end, step),)] = bits(grad_output)
-    return made
+    return _placed(_zeros(like, input_sizes), dim, _slice(start, end, step), grad_output)
 
 
 @_moved("select_backward")
 def _select_backward(like, grad_output, input_sizes, dim, index):
-    import numpy
-    made = numpy.zeros(tuple(input_sizes), bits(like).dtype)
-    made[(slice(None),) * (dim % made.ndim) + (index,)] = bits(grad_output)
-    return made
+    return _placed(_zeros(like, input_sizes), dim, index, grad_output)
 
 
 @_moved("masked_fill")
 def _masked_fill(like, self, mask, value):
-    import numpy
     return numpy.broadcast_to(numpy.where(mask.cpu().numpy(), _scalar(value, like), bits(self)), like.shape)
 
 
 @_moved("masked_select")
 def _masked_select(like, self, mask):
-    import numpy
     x, m = numpy.broadcast_arrays(bits(self), mask.cpu().numpy())
     return x[m]
 
 
 @_moved("masked_fill")
 def _masked_fill(like, self, mask, value):
-    import numpy
     return numpy.where(mask.cpu().numpy(), _scalar(value, like), bits(self))
 
 
 @_moved("fill", "fill.Scalar", "fill.Tensor")
 def _fill(like, self, value):
-    import numpy
     return numpy.full(like.shape, _scalar(value, like))
 
 
 @_moved("zero")
 def _zero(like, self):
-    import numpy
-    return numpy.zeros(like.shape, bits(like).dtype)
+    return _zeros(like, like.shape)
 
 
 @_moved("pixel_shuffle")
@@ -286,12 +278,7 @@ def _channel_shuffle(like, self, groups):
 
 @_moved("diagonal_backward")
 def _diagonal_backward(like, grad_output, input_sizes, offset, dim1, dim2):
-    import numpy
-    made = numpy.zeros(tuple(input_sizes), bits(like).dtype)
-    view = numpy.moveaxis(made, (dim1, dim2), (-2, -1))
-    n = numpy.arange(grad_output.shape[-1])
-    view[..., n + max(-offset, 0), n + max(offset, 0)] = bits(grad_output)
-    return made
+    return _on_diagonal(_zeros(like, input_sizes), grad_output, offset, dim1, dim2)
 
 
 @_moved("embedding")
@@ -398,7 +385,6 @@ def _mean_of_windows(seen: Any, count: Any) -> Any:
 def _bitwise(name: str, numpys: str) -> None:
     @rule(name)
     def ask(outputs: Any, self: Any, other: Any = None) -> Exact:
-        import numpy
         import torch
         kind = outputs[0].dtype
         given = [(each if is_tensor(each) else torch.tensor(each)).to(kind).cpu().numpy() for each in (self, other) if each is not None]
@@ -406,18 +392,13 @@ def _bitwise(name: str, numpys: str) -> None:
 
 
 for _name in ("and", "or", "xor", "not"):
-    _bitwise(f"bitwise_{_name}", "bitwise_invert" if _name == "not" and hasattr(__import__("numpy"), "bitwise_invert") else
+    _bitwise(f"bitwise_{_name}", "bitwise_invert" if _name == "not" and hasattr(numpy, "bitwise_invert") else
              "invert" if _name == "not" else f"bitwise_{_name}")
 
 
 @_moved("diag_embed")
 def _diag_embed(like, self, offset=0, dim1=-2, dim2=-1):
-    import numpy
-    made = numpy.zeros(like.shape, bits(like).dtype)
-    n = self.shape[-1]
-    view = numpy.moveaxis(made, (dim1, dim2), (-2, -1))
-    view[..., numpy.arange(n) + max(-offset, 0), numpy.arange(n) + max(offset, 0)] = bits(self)
-    return made
+    return _on_diagonal(_zeros(like, like.shape), self, offset, dim1, dim2)
 
 
 @_moved("index_fill")
@@ -432,13 +413,12 @@ def _take(like, self, index): return bits(self).reshape(-1)[index.cpu().numpy()]
 
 
 @_moved("rot90")
-def _rot90(like, self, k=1, dims=(0, 1)): return __import__("numpy").rot90(bits(self), k, tuple(dims))
+def _rot90(like, self, k=1, dims=(0, 1)): return numpy.rot90(bits(self), k, tuple(dims))
 
 
 def _padded(mode: str, *names: str) -> None:
     @_moved(*names)
     def pad(like, self, padding):
-        import numpy
         pairs = [(0, 0)] * (self.dim() - len(padding) // 2) + list(zip(padding[::2], padding[1::2]))[::-1]
         if any(number < 0 for pair in pairs for number in pair):
             raise Unjudged("padding by less than nothing")

@@ -6,7 +6,7 @@ import functools
 from typing import Any, Iterator, Mapping, Sequence
 
 from . import _aten_elements, _aten_moves, _aten_norms, _aten_products, _aten_sums  # noqa: F401  (they add rules)
-from ._rules import RULES, Answer, Defaults, Unjudged, is_tensor
+from ._rules import RULES, Answer, Defaults, Unjudged, is_tensor, values_of
 
 # Makers of tensors, which have no operands to be judged from.
 _MAKERS = ("empty", "zeros", "ones", "full", "arange", "linspace", "eye", "scalar_tensor", "new_", "lift", "_efficientzerotensor", "tril_indices",
@@ -131,8 +131,7 @@ def _ask(base: str, overload: str, arguments: Defaults, outputs: Sequence[Any]) 
     found = RULES.get(f"{base}.{overload}", RULES.get(base))
     if found is None:
         raise Unjudged(f"no rule for {full_name(base)}")
-    tensors = [x for value in arguments.values() for x in (value if isinstance(value, (list, tuple)) else [value]) if is_tensor(x)]
-    for each in (*tensors, *filter(is_tensor, outputs)):
+    for each in filter(is_tensor, (*values_of(arguments), *outputs)):
         if (kind := _unreadable(each)) is not None:
             raise Unjudged(kind)
     yield from found(arguments, outputs)

@@ -92,6 +92,11 @@ def is_tensor(value: Any) -> bool:
     return hasattr(value, "untyped_storage")
 
 
+def values_of(arguments: Mapping[str, Any]) -> list[Any]:
+    """The arguments, those in lists by themselves."""
+    return [each for value in arguments.values() for each in (value if isinstance(value, (list, tuple)) else [value])]
+
+
 def traced(function: Callable[..., Any], arguments: Mapping[str, Any], outputs: Sequence[Any]) -> Question:
     """The question whether the outputs are those of the function. Tensors among its arguments, also in lists, are operands;
     the rest are constants."""

@@ -11,7 +11,7 @@ from .._check import check
 from .._errors import Error, UsageError
 from .._verdict import Verdict
 from ._calls import Call, full_name, is_view, name_of, why_unjudgeable, without_modes
-from ._rules import Exact, Question, Unjudged
+from ._rules import Exact, Question, Unjudged, values_of
 from ._sites import Site, Sites
 
 
@@ -206,7 +206,7 @@ def _stays_finite(call: Call, result: Any) -> bool:
     made = [each for each in call.outputs(result) if each is not None and each.dtype.is_floating_point]
     if all(map(_is_finite, made)):
         return True
-    given = [each for value in call.arguments.values() for each in (value if isinstance(value, (list, tuple)) else [value])]
+    given = values_of(call.arguments)
     return not all(math.isfinite(each) if isinstance(each, float) else _is_finite(each) for each in given
                    if isinstance(each, float) or hasattr(each, "isfinite") and each.dtype.is_floating_point)
 
