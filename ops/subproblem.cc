@@ -177,6 +177,29 @@ std::vector<SliceableAxis> ListSliceableAxes(const Operator& op, const Problem& 
   return sliceable;
 }
 
+std::vector<int64_t> ListPartialNumbers(int64_t extent) {
+  std::set<int64_t> numbers;
+  for (const int64_t n : {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{7}, int64_t{17}, extent / 2, extent - 1}) {
+    if (0 < n && n < extent) numbers.insert(n);
+  }
+  return {numbers.begin(), numbers.end()};
+}
+
+std::optional<SliceableAxis> FindLastQueries(const Problem& problem) {
+  const bool is_prefill = problem.spec.op == "attention" && problem.Int("causal") == 1 &&
+                          problem.Text("align") == "br" && problem.Text("mask") == "none" && problem.Int("l") > 1;
+  if (!is_prefill) return std::nullopt;
+  return SliceableAxis{{{2, -1, -1}, {2}, {}}, problem.Int("l")};
+}
+
+std::string ChangedAttribute(const Problem& whole, const Problem& part) {
+  for (const auto& [key, value] : part.spec.attrs) {
+    const auto before = std::ranges::find(whole.spec.attrs, key, &AttrList::value_type::first);
+    if (before == whole.spec.attrs.end() || before->second != value) return key;
+  }
+  return "slices";
+}
+
 std::optional<Problem> BindSlices(const Operator& op, const Problem& problem, std::span<const SliceCut> cuts) {
   std::optional<Problem> part = problem;
   for (const SliceCut& cut : cuts) {

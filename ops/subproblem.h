@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ops/operator.h"
@@ -39,6 +40,15 @@ struct SliceableAxis {
   int64_t extent = 0;
 };
 std::vector<SliceableAxis> ListSliceableAxes(const Operator& op, const Problem& problem);
+
+// Numbers of slices to compute instead of all: one, some beside whole vectors and tiles, half, and all but one;
+// ascending.
+std::vector<int64_t> ListPartialNumbers(int64_t extent);
+// The last queries of causal attention alone see the keys that they see among all: a decoding step, or a chunk of a
+// prefill. nullopt: the case is no such prefill.
+std::optional<SliceableAxis> FindLastQueries(const Problem& problem);
+// The attribute in which the part's problem is another one than the whole's; "slices": in none.
+std::string ChangedAttribute(const Problem& whole, const Problem& part);
 
 // The slices of all these cuts, which are along different axes of ListSliceableAxes. nullopt: the operator has no case
 // of their extents. BindSlices: the problem of these alone.

@@ -16,8 +16,8 @@ namespace assay {
 namespace {
 
 constexpr uint64_t kSeed = 0x636f766572;  // of the design: another one combines otherwise
-constexpr int kMissing = -3;              // no case of the design has it yet
-constexpr int kPutOff = -4;               // nor did random draws find one
+constexpr int kMissing = -4;              // no case of the design has it yet
+constexpr int kPutOff = -5;               // nor did random draws find one
 constexpr int kSeeds = 3;                 // combinations that a case is tried to start from
 constexpr int kSampledValues = 14;  // of a knob that has more, at each turn: a long list of sizes, small ones first
 constexpr int kAcceptTries = 4;     // values that the operator may refuse before a knob stays
@@ -45,12 +45,19 @@ class CoverMaker {
       ExcludeByPairs(cover_.sets[0], cover_.sets[1]);
       CoverSet(cover_.sets[1]);
     }
-    CoverWhatWasPutOff();
+    if (!IsFull()) CoverWhatWasPutOff();
+    for (CoveredSet& set : cover_.sets) {
+      for (int& reason : set.reason) {
+        if (reason == kMissing || reason == kPutOff) reason = kLeftOut;
+      }
+    }
     return std::move(cover_);
   }
 
  private:
   const CaseSpace& space() const { return candidates_.space(); }
+
+  bool IsFull() const { return options_.most > 0 && cover_.cases.size() >= options_.most; }
 
   // Modulo is not quite uniform, but the same everywhere, which std::uniform_int_distribution is not.
   int Below(int bound) { return static_cast<int>(random_() % static_cast<uint64_t>(bound)); }
@@ -140,7 +147,7 @@ class CoverMaker {
       }
       return std::nullopt;
     };
-    while (true) {
+    while (!IsFull()) {
       std::optional<Candidate> best;
       int64_t most = 0;
       for (int tried = 0; tried < kSeeds;) {

@@ -16,12 +16,14 @@ namespace assay {
 
 struct CoverOptions {
   int strength = 2;  // 3: also in threes, those dimensions that take part (Dimension::in_triples)
+  size_t most = 0;   // cases, of which the first ones have most of the combinations; 0: as many as it takes
   CoverLimits limits;
 };
 
 // State of a combination, unless it is an index into CoveredSet::reasons.
 inline constexpr int kCovered = -1;   // a case of the design has it
 inline constexpr int kNotFound = -2;  // the search gave up: no case of the design has it, others may
+inline constexpr int kLeftOut = -3;   // the design has as many cases as it may have
 
 // A set of combinations, with what became of each.
 struct CoveredSet {

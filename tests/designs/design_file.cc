@@ -24,8 +24,9 @@ bool SetOption(std::string_view word, DesignFile& file) {
   if (!number || !(*number >= 1)) return false;
   if (key == "max_elements") file.options.limits.elements = *number;
   if (key == "max_flops") file.options.limits.flops = *number;
+  if (key == "most") file.options.most = static_cast<size_t>(*number);
   if (key == "thorough") file.thorough = text;
-  return key == "max_elements" || key == "max_flops" || key == "thorough";
+  return key == "max_elements" || key == "max_flops" || key == "most" || key == "thorough";
 }
 
 std::string_view NameOf(int strength) {
@@ -81,6 +82,7 @@ std::string SummariseDesign(const DesignFile& file, const Cover& cover) {
     std::map<int, int64_t> count;
     for (const int reason : set.reason) ++count[reason];
     text += fmt::format("  {}: {} of {}\n", NameOf(set.strength), count[kCovered], set.tuples.size());
+    if (count[kLeftOut] > 0) text += fmt::format("    left out: {}\n", count[kLeftOut]);
     for (const std::string& missing : ListNotFound(file, set)) text += fmt::format("    not found: {}\n", missing);
     for (size_t i = 0; i < set.reasons.size(); ++i) {
       text += fmt::format("    impossible: {}: {}\n", count[static_cast<int>(i)], set.reasons[i]);

@@ -22,7 +22,7 @@ LAYERS = (("harness/core/base/",), ("harness/core/data/",), ("harness/core/model
           ("harness/engine/results/",), ("harness/engine/device/",), ("reports/compare/",), ("harness/engine/timing/",), ("harness/engine/trial/",),
           ("harness/engine/",), ("harness/tools/explain/",),
           ("harness/tools/check/", "harness/tools/power/", "harness/tools/explore/", "harness/tools/shrink/",
-           "harness/tools/fingerprint/", "harness/tools/candidate/"),
+           "harness/tools/fingerprint/", "harness/tools/align/", "harness/tools/candidate/"),
           ("harness/c_api/",), ("harness/tools/bundle/", "harness/tools/import/"))
 
 

@@ -16,33 +16,10 @@
 namespace assay {
 namespace {
 
-// The smallest, some beside whole vectors and tiles, half of all, and all but one.
-std::vector<int64_t> NumbersOf(int64_t extent) {
-  std::set<int64_t> numbers;
-  for (const int64_t n : {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{7}, int64_t{17}, extent / 2, extent - 1}) {
-    if (0 < n && n < extent) numbers.insert(n);
-  }
-  return {numbers.begin(), numbers.end()};
-}
-
 std::vector<int64_t> Range(int64_t first, int64_t n) {
   std::vector<int64_t> indices(static_cast<size_t>(n));
   std::iota(indices.begin(), indices.end(), first);
   return indices;
-}
-
-std::string ChangedAttribute(const Problem& whole, const Problem& part) {
-  for (const auto& [key, value] : part.spec.attrs) {
-    const auto before = std::ranges::find(whole.spec.attrs, key, &AttrList::value_type::first);
-    if (before == whole.spec.attrs.end() || before->second != value) return key;
-  }
-  return "slices";
-}
-
-// Whether the case is a prefill whose last queries are a decoding step, or a chunk, of the same keys.
-bool LastQueriesStandAlone(const Problem& problem) {
-  return problem.spec.op == "attention" && problem.Int("causal") == 1 && problem.Text("align") == "br" &&
-         problem.Text("mask") == "none" && problem.Int("l") > 1;
 }
 
 class SliceProber {
@@ -73,8 +50,8 @@ class SliceProber {
       const bool is_batch = axis.cut.inputs.front() >= 0;
       if (auto tried = TryAxis(axis.cut, {.extent = axis.extent, .is_batch = is_batch}); !tried) return tried;
     }
-    if (!LastQueriesStandAlone(bound_.problem)) return {};
-    return TryAxis({{2, -1, -1}, {2}, {}}, {.extent = bound_.problem.Int("l"), .only_last = true});
+    const auto last = FindLastQueries(bound_.problem);
+    return last ? TryAxis(last->cut, {.extent = last->extent, .only_last = true}) : Status();
   }
 
  private:
@@ -86,7 +63,7 @@ class SliceProber {
   }
 
   Status TryAxis(const SliceCut& cut, SliceAxisPassport of) {
-    for (const int64_t n : NumbersOf(of.extent)) {
+    for (const int64_t n : ListPartialNumbers(of.extent)) {
       if (auto tried = Try(cut, n, of); !tried) return tried;
     }
     passport_.axes.push_back(std::move(of));
@@ -151,7 +128,7 @@ void FindContradictions(SlicePassport& passport) {
 }  // namespace
 
 bool HasComparableSlices(const BoundCase& bound) {
-  return LastQueriesStandAlone(bound.problem) || !ListSliceableAxes(*bound.op, bound.problem).empty();
+  return FindLastQueries(bound.problem) || !ListSliceableAxes(*bound.op, bound.problem).empty();
 }
 
 Result<SlicePassport> TakeSlicePassport(const Device& device, const BoundCase& bound, const std::string& implementation,

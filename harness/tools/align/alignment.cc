@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/tools/align/alignment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <set>
+
+#include "harness/core/data/infinity.h"
+#include "harness/engine/device/executions.h"
+#include "harness/engine/device/prepared_plan.h"
+#include "harness/judge/judge.h"
+#include "harness/tools/align/configurations.h"
+
+namespace assay {
+namespace {
+
+using Outputs = std::vector<Tensor>;
+
+// Tolerances of both sides at each element of an output, as a tensor that is cut as the output is.
+Tensor TolerancesOf(const PreparedCase& data, size_t output, std::span<const AlignedSide> sides) {
+  const Operand& operand = data.problem.outputs[output];
+  const Golden& golden = data.outputs[output].golden;
+  Tensor tolerances(DType::kF64, operand.shape);
+  const std::span<double> of = tolerances.As<double>();
+  std::ranges::fill(of, 0);
+  const auto parts = static_cast<int64_t>(golden.value.size()) / std::max<int64_t>(1, std::ssize(of));
+  for (size_t side = 0; side < 2; ++side) {
+    const Contract& contract = sides[std::min(side, sides.size() - 1)].contract;
+    const BoundModel bound = BoundOf(data, contract, output);
+    const ElementJudge judge(golden, bound, contract, operand.dtype);
+    for (int64_t i = 0; i < std::ssize(golden.value); ++i)
+      of[static_cast<size_t>(i / parts)] += judge.Judge(i, golden.value[static_cast<size_t>(i)]).Tolerance();
+  }
+  return tolerances;
+}
+
+Tensor PlacesOf(const Shape& shape) {
+  Tensor places(DType::kI64, shape);
+  const std::span<int64_t> of = places.As<int64_t>();
+  std::iota(of.begin(), of.end(), int64_t{0});
+  return places;
+}
+
+std::span<const std::byte> ElementOf(const Tensor& tensor, int64_t i) {
+  const auto size = static_cast<size_t>(SizeOf(tensor.dtype()));
+  return {tensor.data() + static_cast<size_t>(i) * size, size};
+}
+
+class Aligner {
+ public:
+  Aligner(const PreparedCase& data, std::span<const AlignedSide> sides) : data_(data), sides_(sides) {
+    for (size_t output = 0; output < data.problem.outputs.size(); ++output) {
+      tolerances_.push_back(TolerancesOf(data, output, sides));
+      places_.push_back(PlacesOf(data.problem.outputs[output].shape));
+    }
+  }
+
+  Result<Alignment> Run() {
+    alignment_.case_id = data_.problem.spec.Id(), alignment_.input_hash = data_.input_hash;
+    for (const AlignedSide& side : sides_) alignment_.sides.push_back(side.Name());
+    auto whole = Execute(sides_.front(), data_.problem, {}, data_.inputs);
+    if (!whole) return Fail(ErrorCode::kUnavailable, whole.error().message);
+    whole_ = *std::move(whole);
+    if (auto found = FindOtherOrders(); !found) return tl::unexpected(found.error());
+    for (const Configuration& of : ListConfigurations(*data_.op, data_.problem)) {
+      if (auto tried = Try(of); !tried) return tl::unexpected(tried.error());
+    }
+    JoinPlaces();
+    return std::move(alignment_);
+  }
+
+ private:
+  // One number of slices is one problem, whichever these are: a row whose sum is the same in each order proves nothing
+  // about it, but its neighbours do.
+  void JoinPlaces() {
+    const auto problem = [](const AlignedConfiguration& of) { return of.name.substr(0, of.name.find(", from ")); };
+    std::set<std::string> showing;
+    for (const AlignedConfiguration& of : alignment_.configurations) {
+      if (of.shows) showing.insert(problem(of));
+    }
+    for (AlignedConfiguration& of : alignment_.configurations) of.shows = showing.contains(problem(of));
+  }
+
+  static Call<Outputs> Execute(const PreparedPlan& plan, const std::vector<Tensor>& inputs) {
+    auto execution = plan.Execute(inputs, Prefill::kNanPayload);
+    if (!execution) return tl::unexpected(execution.error());
+    return std::move(execution->outputs);
+  }
+
+  static Call<Outputs> Execute(const AlignedSide& side, const Problem& problem, const LayoutVariant& layout,
+                               const std::vector<Tensor>& inputs) {
+    const auto plan = PreparedPlan::Make(side.device, problem, side.implementation, layout);
+    return plan ? Execute(*plan, inputs) : tl::unexpected(plan.error());
+  }
+
+  // Whether it takes that problem by the same implementation.
+  static Call<PreparedPlan> Prepare(const AlignedSide& side, const Configuration& of) {
+    const auto offers = side.device.session->Query(side.device.device_index, of.problem);
+    if (!offers) return tl::unexpected(offers.error());
+    if (std::ranges::find(*offers, side.implementation, &ImplementationInfo::name) == offers->end()) {
+      return tl::unexpected(WorkerFailure{FailureKind::kUnsupported, side.Name() + " does not take it"});
+    }
+    return PreparedPlan::Make(side.device, of.problem, side.implementation, of.layout);
+  }
+
+  // An order counts if it has other bits somewhere, and is right everywhere.
+  Status FindOtherOrders() {
+    alignment_.unshown = "nothing is summed whose terms could come in another order";
+    for (OtherOrder& order : ListOtherOrders(*data_.op, data_.problem, data_.inputs)) {
+      const auto outputs = Execute(sides_.back(), data_.problem, {}, order.inputs);
+      if (!outputs) return Fail(ErrorCode::kUnavailable, outputs.error().message);
+      const Tensor restored = order.restored(outputs->front());
+      if (!IsRight(restored)) continue;
+      if (others_.empty()) alignment_.unshown = "terms in another order have the same bits in all elements";
+      if (!SameBits(restored, whole_.front())) others_.push_back(std::move(order));
+    }
+    if (!others_.empty()) alignment_.unshown.clear();
+    return {};
+  }
+
+  // Whether terms in one of these orders have other bits in this configuration.
+  Result<bool> Shows(const Configuration& of, const PreparedPlan& plan, const Tensor& expected) const {
+    for (const OtherOrder& order : others_) {
+      const auto outputs = Execute(plan, of.inputs(order.inputs));
+      if (!outputs) return Fail(ErrorCode::kUnavailable, outputs.error().message);
+      if (!SameBits(of.compared(order.restored(outputs->front()), 0), expected)) return true;
+    }
+    return false;
+  }
+
+  bool IsRight(const Tensor& output) const {
+    const BoundModel bound = BoundOf(data_, sides_.back().contract);
+    const ElementJudge judge(data_.golden(), bound, sides_.back().contract, output.dtype());
+    const std::vector<double> got = output.ToDoubles();
+    for (int64_t i = 0; i < std::ssize(got); ++i) {
+      if (!judge.Judge(i, got[static_cast<size_t>(i)]).accepted) return false;
+    }
+    return true;
+  }
+
+  Status Try(const Configuration& of) {
+    AlignedConfiguration tried{.name = of.name};
+    std::vector<PreparedPlan> plans;
+    for (const AlignedSide& side : sides_) {
+      auto plan = Prepare(side, of);
+      if (!plan) {
+        tried.refused = plan.error().message;
+        alignment_.configurations.push_back(std::move(tried));
+        return {};
+      }
+      plans.push_back(*std::move(plan));
+    }
+    const std::vector<Tensor> inputs = of.inputs(data_.inputs);
+    std::vector<Tensor> expected;
+    if (plans.size() == 2) {
+      auto outputs = Execute(plans[0], inputs);
+      if (!outputs) return Fail(ErrorCode::kUnavailable, outputs.error().message);
+      for (size_t k = 0; k < outputs->size(); ++k) expected.push_back(of.compared((*outputs)[k], k));
+    } else {
+      for (size_t k = 0; k < whole_.size(); ++k) expected.push_back(of.expected(whole_[k], k));
+    }
+    for (int call = 0; call < of.calls; ++call) {
+      const auto got = Execute(plans.back(), inputs);
+      if (!got) return Fail(ErrorCode::kUnavailable, got.error().message);
+      for (size_t k = 0; k < expected.size(); ++k) Compare(of, expected[k], of.compared((*got)[k], k), k, tried);
+    }
+    const auto shows = Shows(of, plans.back(), expected.front());
+    if (!shows) return tl::unexpected(shows.error());
+    tried.shows = *shows;
+    alignment_.configurations.push_back(std::move(tried));
+    return {};
+  }
+
+  void Compare(const Configuration& of, const Tensor& expected, const Tensor& got, size_t output,
+               AlignedConfiguration& tried) const {
+    tried.elements += got.size();
+    if (got.bytes() == 0 || std::memcmp(expected.data(), got.data(), got.bytes()) == 0) return;
+    const Tensor places = of.expected(places_[output], output), tolerances = of.expected(tolerances_[output], output);
+    const std::vector<double> ours = expected.ToDoubles(), theirs = got.ToDoubles();
+    const auto parts = std::ssize(theirs) / got.size();
+    for (int64_t i = 0; i < got.size(); ++i) {
+      if (std::ranges::equal(ElementOf(expected, i), ElementOf(got, i))) continue;
+      double distance = 0;
+      for (int64_t part = i * parts; part < (i + 1) * parts; ++part) {
+        const double a = ours[static_cast<size_t>(part)], b = theirs[static_cast<size_t>(part)];
+        if (!(a == b || (std::isnan(a) && std::isnan(b)))) distance = std::max(distance, std::fabs(a - b));
+        if (std::isnan(a) != std::isnan(b)) distance = kInfinity;
+      }
+      const double tolerance = tolerances.As<double>()[static_cast<size_t>(i)];
+      const double share = distance == 0 ? 0 : tolerance > 0 ? distance / tolerance : kInfinity;
+      tried.most_tolerances = std::max(tried.most_tolerances, share);
+      if (tried.differing++ > 0) continue;
+      const Operand& operand = data_.problem.outputs[output];
+      tried.place = operand.name + IndexText(operand.shape, places.As<int64_t>()[static_cast<size_t>(i)]);
+      tried.expected = ours[static_cast<size_t>(i * parts)], tried.got = theirs[static_cast<size_t>(i * parts)];
+      tried.tolerances = share;
+    }
+  }
+
+  const PreparedCase& data_;
+  std::span<const AlignedSide> sides_;
+  std::vector<Tensor> tolerances_, places_;  // of each output
+  Outputs whole_;                            // of the first side
+  std::vector<OtherOrder> others_;
+  Alignment alignment_;
+};
+
+}  // namespace
+
+size_t Alignment::CountCompared() const {
+  return static_cast<size_t>(std::ranges::count_if(configurations, [](const auto& c) { return c.refused.empty(); }));
+}
+
+size_t Alignment::CountDiffering() const {
+  return static_cast<size_t>(std::ranges::count_if(configurations, [](const auto& c) { return c.differing > 0; }));
+}
+
+size_t Alignment::CountUnshown() const {
+  return static_cast<size_t>(std::ranges::count_if(
+      configurations, [](const auto& c) { return c.refused.empty() && c.differing == 0 && !c.shows; }));
+}
+
+bool Alignment::IsCertified() const {
+  return CountCompared() > 0 && CountDiffering() == 0 && CountUnshown() == 0;
+}
+
+Result<Alignment> Align(const PreparedCase& data, std::span<const AlignedSide> sides) {
+  return Aligner(data, sides).Run();
+}
+
+}  // namespace assay

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The conditions under which a case is computed again: in other numbers of slices (rows, images, heads), at other
+// places among them, beside other data, in other memory. None of them changes what an element's terms are.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/exec/buffers.h"
+#include "ops/operator.h"
+
+namespace assay {
+
+struct Configuration {
+  std::string name;  // "m: 7 of 64, from 57"
+  Problem problem;
+  LayoutVariant layout = {};
+  int calls = 1;  // of equal data
+  // The inputs of this problem, from those of the whole case.
+  std::function<std::vector<Tensor>(const std::vector<Tensor>& whole)> inputs;
+  // `expected` takes from an output of the whole case (or a tensor of its shape), by its number, what it is in this
+  // configuration; `compared` takes from the configuration's own output the elements to compare.
+  std::function<Tensor(const Tensor&of_whole, size_t output)> expected, compared;
+};
+
+// The case itself first, several times over.
+std::vector<Configuration> ListConfigurations(const Operator& op, const Problem& problem);
+
+// Inputs whose terms are added in another order, and how their first output is to be read: the same numbers but for
+// roundings. Whoever compares them sees whether the data show an order at all.
+struct OtherOrder {
+  std::vector<Tensor> inputs;
+  std::function<Tensor(const Tensor& output)> restored;
+};
+
+// Candidates: those are other orders whose results are right. None: nothing is summed.
+std::vector<OtherOrder> ListOtherOrders(const Operator& op, const Problem& problem, const std::vector<Tensor>& inputs);
+
+}  // namespace assay
