@@ -11,7 +11,7 @@ import subprocess
 import sys
 import unittest
 
-from own_folder import OwnFolder
+from own_folder import only_full, OwnFolder
 
 GROUP, ASSAY, ALTERED, EXPORTING, NO_ENTRY, OTHER_MAJOR, BEFORE_1_0, TWO_OUTPUTS, *REAL = sys.argv[1:]
 
@@ -145,10 +145,29 @@ class EveryCheck(WithPlugins):
 
 
 class RealPlugins(WithPlugins):
-    def test_the_real_plugins_keep_every_rule(self):
-        names = [pathlib.Path(plugin).name for plugin in REAL]
-        self.assertIn("libassay_cpu.so", names)
-        for name, plugin in zip(names, REAL):
+    names = [pathlib.Path(plugin).name for plugin in REAL]
+    OF_HOST = ("libassay_cpu.so", "libassay_onednn.so")
+
+    def test_those_of_the_host_keep_every_rule(self):
+        self.assertIn("libassay_cpu.so", self.names)
+        self.keep_every_rule(self.OF_HOST)
+
+    @only_full
+    def test_the_others_keep_every_rule(self):
+        self.keep_every_rule(set(self.names).difference(self.OF_HOST))
+
+    def test_the_others_keep_the_rules_of_their_buffers_and_results(self):
+        """Each check loads a driver anew, which takes most of the time."""
+        for name, plugin in zip(self.names, REAL):
+            if name not in self.OF_HOST:
+                with self.subTest(name):
+                    code, _, findings = self.check(plugin, "--only", "loads,describe,buffer-range,execute-twice,changed-inputs,in-place")
+                    self.assertEqual(code, 0, findings)
+
+    def keep_every_rule(self, names):
+        for name, plugin in zip(self.names, REAL):
+            if name not in names:
+                continue
             with self.subTest(name):
                 # PoCL 3.1 keeps some 100 bytes of every context and program that a program opens and gives back without
                 # any plugin. That this backend gives every object back is tested in opencl_test.py.

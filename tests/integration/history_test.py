@@ -174,7 +174,7 @@ class Bisect(Runs):
         self.assertEqual(said.count(": mine:product "), 5, "both ends, and 4, 6, 5 of nine settings\n" + said)
         line = said.split("first bad: MINE_LEVEL=6\n  ")[1].splitlines()[0]
         self.assertIn("MINE_LEVEL=6 ", line)
-        bits = json.loads(self.bisect(0, "0,1,2,3,4,5", "--json").stdout)
+        bits = json.loads(self.bisect(0, "0,2,3", "--json").stdout)
         self.assertEqual(bits["changes"], [{"what": "bits", "before": "MINE_LEVEL=2", "after": "MINE_LEVEL=3"}])
         each = self.bisect(0, "0,3,7", "--each", "--out", "kept").stdout
         self.assertIn("the output bits change between MINE_LEVEL=0 and MINE_LEVEL=3", each)
