@@ -122,7 +122,10 @@ bool IsHiddenByAnother(const std::string& op, const std::string& fault) {
 
 TEST(CorpusFormulas, EachBugChangesTheExactResultOfSomeCase) {
   Corpus corpus;
-  for (const FormulaOperator* op : AllFormulas()) {
+  const std::vector<const FormulaOperator*> operators = AllFormulas();
+  const size_t step = ASSAY_TEST_SEEDS > 1 ? 1 : 2;  // the others' faults are held by the long tests
+  for (size_t i = 0; i < operators.size(); i += step) {
+    const FormulaOperator* op = operators[i];
     std::vector<std::string> idle = IdleFaults(corpus, *op);
     std::erase_if(idle, [&](const std::string& fault) { return IsHiddenByAnother(op->schema().op, fault); });
     EXPECT_TRUE(idle.empty()) << op->schema().op << ": " << fmt::format("{}", fmt::join(idle, ", "))

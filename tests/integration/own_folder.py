@@ -11,9 +11,12 @@ import unittest
 HELD_BY_PERMISSIONS = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
 
 
+FULL = "ASSAY_TEST_FULL" in os.environ
+
+
 def only_full(test):
     """Leaves a test to scripts/test.sh --full: its class has a shorter one, which sees the same fault."""
-    return test if "ASSAY_TEST_FULL" in os.environ else None
+    return test if FULL else None
 
 
 class OwnFolder(unittest.TestCase):

@@ -205,7 +205,7 @@ class Parts(unittest.TestCase):
 
     def test_an_interruption_leaves_the_figures_of_what_is_complete(self):
         # One case after the other: a line says that some are complete, and most of the work is to come.
-        process = subprocess.Popen([ASSAY, "power", *self.ARGS, "--jobs", "1", "--seeds", "120", "--progress", "lines"],
+        process = subprocess.Popen([ASSAY, "power", *self.ARGS, "--jobs", "1", "--seeds", "300", "--progress", "lines"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for line in process.stderr:
             if re.search(r"\b[1-9]\d*/\d+ cases", line):

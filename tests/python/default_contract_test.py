@@ -450,11 +450,12 @@ class Suspect(unittest.TestCase):
         self.assertRegex(assay.check("attention", [q, q, q], 2 * q, causal=1).explanation, "judged with .*scale=0.25 softcap=0")
 
     def test_long_random_rows_fail(self):
-        """Squares of 150,000 random numbers round to one side, which softmax never forms, and an rms_norm is granted."""
-        x = np.random.default_rng(0).standard_normal((2, 150000), np.float32)
+        """Squares of so many random numbers round to one side, which softmax never forms, and an rms_norm is granted."""
+        n = 150000 if "ASSAY_TEST_FULL" in os.environ else 50000
+        x = np.random.default_rng(0).standard_normal((2, n), np.float32)
         wide = x.astype(np.float64)
         softmax = np.exp(wide) / np.exp(wide).sum(1, keepdims=True)
-        for op, inputs, y in (("softmax", [x], softmax), ("rms_norm", [x, np.ones(150000, np.float32)], self.norm(x, 1e-6))):
+        for op, inputs, y in (("softmax", [x], softmax), ("rms_norm", [x, np.ones(n, np.float32)], self.norm(x, 1e-6))):
             right = assay.check(op, inputs, y.astype(np.float32))
             self.assertEqual((right.passed, right.class_ != "suspect", right.weak), (True, True, True), right)
             y[1] *= 1.001

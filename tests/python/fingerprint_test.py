@@ -248,7 +248,7 @@ class Fingerprint(Program):
             self.assertTrue(0.49 < passport["max_ulp"] < 0.51, passport)
 
     def test_each_number_of_a_16_bit_type_is_given_to_a_function(self):
-        for case in ("tanh/f16/n=65536/fill=normal/seed=0", "tanh/f32/n=4194304/fill=normal/seed=0"):
+        for case in ("tanh/f16/n=65536/fill=normal/seed=0", "tanh/f32/n=4194304/fill=normal/seed=0")[:2 if FULL else 1]:
             passports = self.passports(case=case)
             right, wrong = passports["right"], passports["wrong"]
             self.assertLessEqual(right["max_ulp"], 0.5)

@@ -203,7 +203,7 @@ DEFERRED = [
     Cheat("defers_to_thread", "hands the work to a thread and returns", (MISMATCH,), known=(d.FIELD_GUIDE,)),
     # Executions that take longer than the thread is left alone for, where others have the processors too.
     Cheat("defers_and_waits", "the same, and a download waits for the thread", (timed("download"), only_at_most()), case=LONG,
-          perf_time=WHILE, known=(d.FIELD_GUIDE, d.KERNELBENCH)),
+          perf_time=WHILE, known=(d.FIELD_GUIDE, d.KERNELBENCH), alike=True),
     Cheat("defers_to_download", "computes when the output is asked for", (timed("download"), only_at_most()), case=LARGE,
           perf_time=WHILE, known=(d.FIELD_GUIDE,)),
     # Where the machine is busy, the median may be that of the honest ones.
