@@ -629,6 +629,7 @@ class Fields(Base):
         self.assertIn("environment.json: its sandbox is not that of its backends", self.verify("sandbox.tar.zst", code=1).stdout)
 
     def test_no_field_of_any_file_ends_in_an_exception(self):
+        readers = (("report", "out"), ("compare", "out", "out"))
         self.run_with_evidence()
         for name in ("environment.json", "plan.json", "evidence.json"):
             path = self.dir / "out" / name
@@ -641,8 +642,8 @@ class Fields(Base):
                     self.says_no_exception("bundle", "out", "-o", "bad.tar.zst")
                     if subprocess.run([PACK_BUNDLE, "out", "bad.tar.zst"], cwd=self.dir, capture_output=True).returncode == 0:
                         self.says_no_exception("verify", "bad.tar.zst", "--progress", "none")
-                self.says_no_exception("report", "out")
-                self.says_no_exception("compare", "out", "out")
+                for reader in readers if FULL else [readers[number % 2]]:
+                    self.says_no_exception(*reader)
             path.write_text(kept)
 
 
