@@ -28,8 +28,8 @@ TEST(CorpusFft, LegalSchedulesOfRealsAndAxesPass) {
 
 // Rows have data of their own and twiddles in common.
 TEST(CorpusFft, LegalSchedulesOfManyRowsPass) {
-  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=60,batch=512", {"normal"}, 2);
-  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=128,batch=512", {"normal"}, 2);
+  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=60,batch=192", {"normal"}, 2);
+  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=128,batch=192", {"normal"}, 2);
 }
 
 // Within the bound; the first two calls, on the case's own data, are right. So long a transform has no twin.

@@ -18,6 +18,12 @@ CASE = "matmul/f32/m=5,n=7,k=33/fill=normal/seed=0"
 
 
 class Backends(OwnFolder):
+    INSTALLED = pathlib.Path(ASSAY).parents[1] / "lib/assay/plugins"
+
+    def setUp(self):
+        super().setUp()
+        self.env["ASSAY_PLUGIN_FILES"] = str(self.INSTALLED / "libassay_cpu.so")  # drivers of others take long to load
+
     def assay(self, *words, alter=None, **variables):
         env = dict(self.env, **variables, **({"ASSAY_ALTER": alter} if alter else {}))
         return subprocess.run([ASSAY, *words], cwd=self.dir, env=env, capture_output=True, text=True, timeout=240)
@@ -105,6 +111,7 @@ class Backends(OwnFolder):
             self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_every_backend_is_listed_with_its_reason(self):
+        del self.env["ASSAY_PLUGIN_FILES"]
         listed = json.loads(self.assay("backends", "--json", "--plugin", PLUGIN, alter="no-device").stdout)
         by_name = {b["backend"]: b for b in listed}
         for name in ("cpu", "onednn", "vulkan", "opencl", "cuda", "hip", "vendor"):
@@ -131,11 +138,12 @@ class Backends(OwnFolder):
 
     def test_a_backend_that_is_named_is_found_by_its_file_and_else_in_all_of_them(self):
         """Two files of one backend are refused where both are loaded."""
+        del self.env["ASSAY_PLUGIN_FILES"]
         (self.dir / "bin").mkdir()
         plugins = self.dir / "lib/assay/plugins"
         plugins.mkdir(parents=True)
         program = shutil.copy(ASSAY, self.dir / "bin")
-        shutil.copy(pathlib.Path(ASSAY).parents[1] / "lib/assay/plugins/libassay_cpu.so", plugins / "libassay_other.so")
+        shutil.copy(self.INSTALLED / "libassay_cpu.so", plugins / "libassay_other.so")
         shutil.copy(plugins / "libassay_other.so", plugins / "libassay_cpu.so")
 
         def run(out, *words):

@@ -5,6 +5,7 @@ program.py."""
 import fcntl
 import json
 import os
+import pathlib
 import pty
 import re
 import resource
@@ -321,10 +322,11 @@ class BadInput(Cli):
         self.fails(2, "/nowhere/lib.so", "run", "--case", CASE, "--plugin", "/nowhere/lib.so")
         text = self.dir / "notes.so"
         text.write_text("no library\n")
+        cpu = pathlib.Path(ASSAY).parents[1] / "lib/assay/plugins/libassay_cpu.so"  # the drivers of others take long to load
         for file, problem in ((text, "is not a shared library"), (NO_ENTRY, "does not export assay_backend_v1"),
                               (OTHER_MAJOR, "exports assay_backend_v2"), (self.dir, "is a folder")):
             for words, env in ((("--plugin", f"mine={file}", "--backend", "cpu"), {}),
-                               ((), {"ASSAY_ADD_PLUGIN_FILES": str(file)})):
+                               ((), {"ASSAY_PLUGIN_FILES": str(cpu), "ASSAY_ADD_PLUGIN_FILES": str(file)})):
                 with self.subTest(file=file, words=words):
                     done = self.fails(2, problem, "run", "--case", CASE, "--out", "o", *words, env=env)
                     self.assertIn(str(file), done.stderr)

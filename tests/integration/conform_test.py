@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from own_folder import OwnFolder
+from own_folder import only_full, OwnFolder
 
 ASSAY, CPU, CONTROL, PACK_BUNDLE = sys.argv[1:5]
 PROFILES = pathlib.Path(__file__).resolve().parents[2] / "ops/profiles"
@@ -154,6 +154,7 @@ class Conform(OwnFolder):
         self.assertRegex(self.forged(draw_none), r"evidence.json: outputs of 0 results were drawn, and a statement of conformance needs "
                                                  r"those of \d+")
 
+    @only_full
     def test_a_failing_run_does_not_become_conformant(self):
         """Wrong and unsupported records become passes, with invented inputs, golden values and outputs."""
         self.conform_once(*self.BAD, backend="bad", code=1, out="forged")

@@ -12,12 +12,12 @@ import sys
 import time
 import unittest
 
-from own_folder import rule
+from own_folder import FULL, rule
 from program import Cli, PLUGIN
 
 PACK_BUNDLE = sys.argv[5]
 TERMS = "environment.json: shard, commitment, challenge or count of its evidence are not those of evidence.json"
-SUITE = "matmul dtypes=f32|f64 m=3|4|5 n=8|9 k=64 fill=normal\nsoftmax dtypes=f32 shape=4x8|5x9 fill=normal\n"
+SUITE = "matmul dtypes=f32|f64 m=3|4 n=8|9 k=64 fill=normal\nsoftmax dtypes=f32 shape=4x8|5x9 fill=normal\n"
 DRAWN = 4
 # Suite with every kind of output; evidence of each is kept.
 ALL_KINDS = """matmul dtypes=f16|bf16|i8-i8-i32 m=3 n=8 k=64 fill=normal
@@ -95,7 +95,7 @@ class Evidence(Base):
         self.assertIn(f"sample: {DRAWN} results drawn by commitment, challenges and the hash of the run's files", text)
         share = 100 * DRAWN / len(records)
         self.assertIn(f"judgement: the stored outputs of {DRAWN} of {len(records)} results ({share:.3g} %) have", text)
-        self.assertIn("inputs of 14 cases, and golden values of 14, of 14 in all", text)
+        self.assertIn("inputs of 10 cases, and golden values of 10, of 10 in all", text)
         self.assertIn("who made it: the bundle is not signed", text)
         self.assertIn("claimed, by the bundle alone:\n  results.jsonl, every result: ", text)
         self.assertNotIn("contradicted", text)
@@ -142,9 +142,9 @@ class Evidence(Base):
         self.run_with_evidence()
         self.bundle()
         text = self.verify("run.assay.tar.zst", "--recompute", "0.000001").stdout
-        cases = int(re.search(r"inputs of (\d+) cases, and golden values of \1, of 14 in all", text)[1])
-        self.assertTrue(0 < cases < 14, text)
-        self.assertIn(f"results.jsonl, {14 - cases} of 14 cases: tier, flops, bytes, input_hash, golden_hash", text)
+        cases = int(re.search(r"inputs of (\d+) cases, and golden values of \1, of 10 in all", text)[1])
+        self.assertTrue(0 < cases < 10, text)
+        self.assertIn(f"results.jsonl, {10 - cases} of 10 cases: tier, flops, bytes, input_hash, golden_hash", text)
 
     def test_outputs_of_every_kind_are_judged_again(self):
         (self.dir / "mine.suite").write_text(ALL_KINDS)
@@ -629,20 +629,21 @@ class Fields(Base):
         self.assertIn("environment.json: its sandbox is not that of its backends", self.verify("sandbox.tar.zst", code=1).stdout)
 
     def test_no_field_of_any_file_ends_in_an_exception(self):
+        readers = (("report", "out"), ("compare", "out", "out"))
         self.run_with_evidence()
         for name in ("environment.json", "plan.json", "evidence.json"):
             path = self.dir / "out" / name
             kept = path.read_text()
             whole = json.loads(kept)
-            for key in whole:
-                for wrong in (True, [{}]):
+            for number, key in enumerate(whole):
+                for wrong in (True, [{}]) if FULL else ([True], [[{}]])[number % 2]:
                     path.write_text(json.dumps({**whole, key: wrong}))
                     (self.dir / "bad.tar.zst").unlink(missing_ok=True)
                     self.says_no_exception("bundle", "out", "-o", "bad.tar.zst")
                     if subprocess.run([PACK_BUNDLE, "out", "bad.tar.zst"], cwd=self.dir, capture_output=True).returncode == 0:
                         self.says_no_exception("verify", "bad.tar.zst", "--progress", "none")
-                self.says_no_exception("report", "out")
-                self.says_no_exception("compare", "out", "out")
+                for reader in readers if FULL else [readers[number % 2]]:
+                    self.says_no_exception(*reader)
             path.write_text(kept)
 
 

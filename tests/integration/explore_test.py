@@ -155,25 +155,25 @@ class Climbing(Base):
 
 class Thresholds(Climbing):
     def test_a_fault_that_begins_at_an_extent_of_no_suite_is_found_with_both_sides(self):
-        text, report = self.climb("out", "--op", "matmul", "--dtype", "f32", "--max-elements", "900000",
-                                  plugin=THRESHOLD, code=1)
-        self.assertEqual(self.found(report, "ok"), [(12288, 12289, ["kernel", "verdict"])])
-        self.assertEqual(self.found(report, "quiet"), [(12288, 12289, ["verdict"])])
-        self.assertEqual(self.found(report, "turned"), [(5000, 5001, ["bits"])])
+        text, report = self.climb("out", "--op", "matmul", "--dtype", "f32", "--max-elements", "120000", "--impl",
+                                  "ok,quiet,turned,limited", plugin=THRESHOLD, code=1)
+        self.assertEqual(self.found(report, "ok"), [(1664, 1665, ["kernel", "verdict"])])
+        self.assertEqual(self.found(report, "quiet"), [(1664, 1665, ["verdict"])])
+        self.assertEqual(self.found(report, "turned"), [(1200, 1201, ["bits"])])
         self.assertEqual(self.found(report, "limited"), [(777, 778, ["offer"])])
         for extent in "mk":
-            for implementation in ("ok", "quiet", "turned", "slow", "limited"):
+            for implementation in ("ok", "quiet", "turned", "limited"):
                 self.assertEqual(self.found(report, implementation, extent), [], extent)
         taken = [ladder for ladder in report["ladders"] if ladder["taken"]]
         self.assertEqual([(ladder["extent"], ladder["complete"]) for ladder in taken], [(e, True) for e in "mnk"])
-        self.assertRegex(text, r"misbehaving +ok +matmul +f32 +n +12288 \| 12289 +pass \| mismatch +kernel narrow -> wide\n")
+        self.assertRegex(text, r"misbehaving +ok +matmul +f32 +n +1664 \| 1665 +pass \| mismatch +kernel narrow -> wide\n")
         both = next(t for t in report["thresholds"] if t["implementation"] == "ok")
         self.assertEqual((both["before"]["kernel"], both["after"]["kernel"]), ("narrow", "wide"))
         records = {(r["case_id"], r["implementation"]): r for r in self.records("out")}
         right, wrong = (records[both[side]["case_id"], "ok"] for side in ("before", "after"))
         self.assertEqual((right["verdict"], wrong["verdict"]), ("pass", "mismatch"))
         self.assertTrue((self.dir / "out" / wrong["failure_dir"]).is_dir())
-        self.assertEqual(taken[1]["largest"], (900000 - 32 * 32) // 64)
+        self.assertEqual(taken[1]["largest"], (120000 - 32 * 32) // 64)
         self.assertLess(taken[1]["cases"], 110, "halving takes some 12 cases for each of three thresholds")
 
     def test_time_and_cases_end_it_and_say_what_is_open(self):

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A layer of the OpenCL loader for tests (OPENCL_LAYERS): the driver below it, but for the call that
  * ASSAY_TEST_OPENCL_FAULT makes fail, "call" or "call:status", as in "launch:-5": devices (there are none), old (they
- * are of OpenCL 1.1), context, build, buffer, launch, finish, event (a command fails after it was taken), or group (a
- * work-group of any kernel has at most "status" items). With ASSAY_TEST_OPENCL_ONCE, a file that the fault creates,
- * only while that does not exist. Into the file ASSAY_TEST_OPENCL_COUNTS it writes, whenever a context is released,
- * which objects are left and how many there were.
+ * are of OpenCL 1.1), alloc (buffers have at most "status" bytes), context, build, buffer, launch, finish, event (a
+ * command fails after it was taken), or group (a work-group of any kernel has at most "status" items). With
+ * ASSAY_TEST_OPENCL_ONCE, a file that the fault creates, only while that does not exist. Into the file
+ * ASSAY_TEST_OPENCL_COUNTS it writes, whenever a context is released, which objects are left and how many there were.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -37,6 +37,12 @@ static cl_int CL_API_CALL DeviceIds(cl_platform_id platform, cl_device_type type
 
 static cl_int CL_API_CALL DeviceInfo(cl_device_id device, cl_device_info what, size_t room, void* value, size_t* size) {
   static const char old[] = "OpenCL 1.1 for tests";
+  const cl_ulong most = what == CL_DEVICE_MAX_MEM_ALLOC_SIZE ? (cl_ulong)Fault("alloc") : 0;
+  if (most != 0) {
+    if (value != NULL) memcpy(value, &most, sizeof most);
+    if (size != NULL) *size = sizeof most;
+    return CL_SUCCESS;
+  }
   if (what != CL_DEVICE_VERSION || !Fault("old")) return below->clGetDeviceInfo(device, what, room, value, size);
   if (value != NULL) memcpy(value, old, room < sizeof old ? room : sizeof old);
   if (size != NULL) *size = sizeof old;

@@ -11,6 +11,14 @@ import unittest
 HELD_BY_PERMISSIONS = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
 
 
+FULL = "ASSAY_TEST_FULL" in os.environ
+
+
+def only_full(test):
+    """Leaves a test to scripts/test.sh --full: its class has a shorter one, which sees the same fault."""
+    return test if FULL else None
+
+
 class OwnFolder(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -22,6 +30,14 @@ class OwnFolder(unittest.TestCase):
 
     def tearDown(self):
         self.folder.cleanup()
+
+
+def one_of_each_type(ids):
+    """Options for the first of these cases of each operator and type."""
+    cases = {}
+    for case in ids:
+        cases.setdefault(tuple(case.split("/")[:2]), case)
+    return [word for case in cases.values() for word in ("--case", case)]
 
 
 def rule(backend, kind="known_failure", **keys):

@@ -84,8 +84,8 @@ class Unmet(Files):
     def test_shards_are_one_run(self):
         suite = self.write("mine.suite", SMALL + "rms_norm dtypes=f32 rows=3 n=17\n")
         codes = []
-        for shard in range(9):
-            done, records = self.run_kernels("--suite", suite, "--shard", f"{shard}/9", out=f"shard{shard}")
+        for shard in range(4):  # one more than cases
+            done, records = self.run_kernels("--suite", suite, "--shard", f"{shard}/4", out=f"shard{shard}")
             self.assertNotIn("--allow-unused", done.stderr)
             codes.append(done.returncode if records else f"empty {done.returncode}")
         self.assertIn("empty 0", codes)

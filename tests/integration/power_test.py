@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay power` on the real corpus plugin, and what it says to bad input: power_test.py ASSAY CORPUS GROUP."""
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -204,13 +205,14 @@ class Parts(unittest.TestCase):
         self.assertLess(runs[0]["assay"]["all_pairs"] * 3, self.whole["assay"]["all_pairs"])
 
     def test_an_interruption_leaves_the_figures_of_what_is_complete(self):
-        # One case after the other: a line says that some are complete, and most of the work is to come.
+        # One case after the other: the bar says that one is complete, and most of the work is to come.
         process = subprocess.Popen([ASSAY, "power", *self.OF_SUMS, "--suite", "power-quick", "--filter", "*kind=*",
-                                    "--held-back", "0", "--jobs", "1", "--seeds", "1000", "--progress", "lines"],
+                                    "--held-back", "0", "--jobs", "1", "--seeds", "100", "--progress", "bar"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for line in process.stderr:
-            if re.search(r"\b[1-9]\d*/\d+ cases", line):
-                break
+        shown = b""
+        while not re.search(rb"\b[1-9]\d*/\d+ cases", shown):
+            shown = shown[-100:] + os.read(process.stderr.fileno(), 4096)
+            self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=300)
         self.assertEqual(process.returncode, 130, err)

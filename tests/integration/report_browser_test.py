@@ -6,12 +6,13 @@ Fails when a script reports an error, the table of results stays empty, filterin
 other rows than the records ask for, an address does not lead back to what was shown, a result does not stand beside the
 other implementations of its case, the page scrolls sideways or has texts over each other on a phone, or the table of
 results is wider than a laptop's screen; when a term has no definition, text from records becomes markup, or what was not
-measured has a column. Before that it checks that it would notice: an error planted into a copy, a copy without its
-records, one with a wide line, one with a wide table and one whose texts get too little room must all fail. Exits 77
-(skipped) without Chromium.
+measured has a column. With ASSAY_TEST_FULL it checks before that it would notice: an error planted into a copy, a copy
+without its records, one with a wide line, one with a wide table and one whose texts get too little room must all fail.
+Exits 77 (skipped) without Chromium.
 """
 import html
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -265,6 +266,26 @@ def check_others(browser, text, folder):
     return found
 
 
+def find_unseen(browser, text, folder):
+    """A fault that none of the checks sees in a copy that has it, or None."""
+    first = first_result(text)
+    broken, empty = folder / "broken.html", folder / "empty.html"
+    broken.write_text(plant(text, "'use strict';\n", "'use strict';\nsetTimeout(() => planted(), 0);\n"), "utf-8")
+    if not any("planted is not defined" in problem for problem in problems(browser, broken, first)):
+        return "an error planted into the script"
+    empty.write_text(with_data(text, rows=[], failures=[], known=[], timed=[]), "utf-8")
+    if not any("0 rows" in problem for problem in problems(browser, empty, first)):
+        return "a page without rows"
+    wide = plant(text, "<main", '<p style="white-space: nowrap">' + "wide " * 100 + "</p><main")
+    if seen_at(PHONE, browser, wide, folder)["page"] <= PHONE:
+        return "a page that scrolls sideways"
+    crowded = plant(text, "</style>", ".known > summary .why { flex: 1 1 12rem; }</style>")
+    if not seen_at(PHONE, browser, crowded, folder)["over"]:
+        return "a badge over a text"
+    long = plant(text, "</style>", ".results td { min-width: 12rem !important; }</style>")
+    return "a table wider than the page" if seen_at(LAPTOP, browser, long, folder)["beside"] <= 0 else None
+
+
 def main():
     browser = next((path for path in map(shutil.which, BROWSERS) if path), None)
     if browser is None:
@@ -274,27 +295,8 @@ def main():
     text = page.read_text("utf-8")
     first = first_result(text)
     with tempfile.TemporaryDirectory() as folder:
-        broken = pathlib.Path(folder) / "broken.html"
-        broken.write_text(plant(text, "'use strict';\n", "'use strict';\nsetTimeout(() => planted(), 0);\n"), "utf-8")
-        if not any("planted is not defined" in problem for problem in problems(browser, broken, first)):
-            print("self-check failed: an error planted into the script went unseen")
-            return 1
-        empty = pathlib.Path(folder) / "empty.html"
-        empty.write_text(with_data(text, rows=[], failures=[], known=[], timed=[]), "utf-8")
-        if not any("0 rows" in problem for problem in problems(browser, empty, first)):
-            print("self-check failed: a page without rows went unseen")
-            return 1
-        wide = plant(text, "<main", '<p style="white-space: nowrap">' + "wide " * 100 + "</p><main")
-        if seen_at(PHONE, browser, wide, pathlib.Path(folder))["page"] <= PHONE:
-            print("self-check failed: a page that scrolls sideways went unseen")
-            return 1
-        crowded = plant(text, "</style>", ".known > summary .why { flex: 1 1 12rem; }</style>")
-        if not seen_at(PHONE, browser, crowded, pathlib.Path(folder))["over"]:
-            print("self-check failed: a badge over a text went unseen")
-            return 1
-        long = plant(text, "</style>", ".results td { min-width: 12rem !important; }</style>")
-        if seen_at(LAPTOP, browser, long, pathlib.Path(folder))["beside"] <= 0:
-            print("self-check failed: a table wider than the page went unseen")
+        if "ASSAY_TEST_FULL" in os.environ and (unseen := find_unseen(browser, text, pathlib.Path(folder))):
+            print(f"self-check failed: {unseen} went unseen")
             return 1
         found = problems(browser, page, first) + check_use(browser, page, pathlib.Path(folder)) + \
             check_others(browser, text, pathlib.Path(folder))

@@ -170,7 +170,8 @@ class Leaning(unittest.TestCase):
             norms = {"epsilon": self.norm(x, gamma, epsilon=1e-3)}
             if dtype == "bf16":  # of f16 they break the bound
                 norms.update({"factor": self.norm(x, gamma) * 1.016},
-                             **{f"{lost} lost": self.norm(x, gamma, square) for lost, square in sums.items()})
+                             **{f"{lost} lost": self.norm(x, gamma, square) for lost, square in sums.items()
+                                if lost == 1 or "ASSAY_TEST_FULL" in os.environ})
             for name, y in norms.items():
                 with self.subTest(bug=name, dtype=dtype):
                     self.warns("rms_norm", {"x": x, "gamma": gamma}, store(y.astype(np.float32)), dtype, eps=1e-5)
@@ -180,7 +181,7 @@ class Leaning(unittest.TestCase):
 
     def test_another_epsilon_of_norms_in_f32_warns(self):
         x, weights = self.rng.standard_normal((128, 4096)).astype(np.float32), {"gamma": np.ones(4096, np.float32)}
-        for epsilon, other in ((1e-5, 1e-6), (1e-6, 1e-5)):
+        for epsilon, other in ((1e-5, 1e-6), (1e-6, 1e-5))["ASSAY_TEST_FULL" not in os.environ:]:
             self.is_quiet("rms_norm", {"x": x, **weights}, self.norm(x, 1, epsilon=epsilon).astype(np.float32), "f32", eps=epsilon)
             self.warns("rms_norm", {"x": x, **weights}, self.norm(x, 1, epsilon=other).astype(np.float32), "f32", eps=epsilon)
         twice = {"x": x, "residual": np.zeros_like(x), **weights}
@@ -221,10 +222,12 @@ class Leaning(unittest.TestCase):
                 "many rows": (self.rng.standard_normal((4096, 64)), 1e-5)}
         for i, (dtype, store) in enumerate(narrow.ROUND.items()):
             for j, (name, (values, epsilon)) in enumerate(data.items()):
+                if "ASSAY_TEST_FULL" not in os.environ and (i + j) % 3 == 2:
+                    continue  # two thirds of the data in each type
                 x = store(values.astype(np.float32))
                 steps = list(self.stored_steps(x, store, epsilon).items())
                 # Every one in one of the types, unless both are asked for.
-                for step, y in steps if "ASSAY_BOTH_TYPES" in os.environ else steps[(i + j) % 2::2]:
+                for step, y in steps if "ASSAY_TEST_FULL" in os.environ else steps[(i + j) % 2::2]:
                     with self.subTest(data=name, step=step, dtype=dtype):
                         self.is_quiet("rms_norm", {"x": x, "gamma": np.ones(x.shape[1], np.float32)}, store(y), dtype,
                                       eps=epsilon)
@@ -447,11 +450,12 @@ class Suspect(unittest.TestCase):
         self.assertRegex(assay.check("attention", [q, q, q], 2 * q, causal=1).explanation, "judged with .*scale=0.25 softcap=0")
 
     def test_long_random_rows_fail(self):
-        """Squares of 150,000 random numbers round to one side, which softmax never forms, and an rms_norm is granted."""
-        x = np.random.default_rng(0).standard_normal((2, 150000), np.float32)
+        """Squares of so many random numbers round to one side, which softmax never forms, and an rms_norm is granted."""
+        n = 150000 if "ASSAY_TEST_FULL" in os.environ else 50000
+        x = np.random.default_rng(0).standard_normal((2, n), np.float32)
         wide = x.astype(np.float64)
         softmax = np.exp(wide) / np.exp(wide).sum(1, keepdims=True)
-        for op, inputs, y in (("softmax", [x], softmax), ("rms_norm", [x, np.ones(150000, np.float32)], self.norm(x, 1e-6))):
+        for op, inputs, y in (("softmax", [x], softmax), ("rms_norm", [x, np.ones(n, np.float32)], self.norm(x, 1e-6))):
             right = assay.check(op, inputs, y.astype(np.float32))
             self.assertEqual((right.passed, right.class_ != "suspect", right.weak), (True, True, True), right)
             y[1] *= 1.001

@@ -52,7 +52,7 @@ NUMPY = """
         def allocate(self, size):
             if len(self.buffers) > 28:
                 raise MemoryError("they are never freed")
-            if size > 1 << 25:
+            if size > 1 << 20:
                 raise MemoryError("there is not as much")
             self.made += 1
             self.buffers[self.made] = np.zeros(size, np.uint8)
@@ -202,7 +202,7 @@ class OfNumPy(Memory):
         self.check(NUMPY)
 
     def test_a_device_that_is_lost_and_one_that_is_full(self):
-        small, large = "exp/f32/n=2049/fill=normal/seed=0", "exp/f32/n=16777216/fill=normal/seed=0"
+        small, large = "exp/f32/n=2049/fill=normal/seed=0", "exp/f32/n=524288/fill=normal/seed=0"
         done, records, _ = self.run_cases((NUMPY, FAILURES), small, large)
         found = {(r["implementation"], r["case_id"]): r for r in records}
         lost = "this process cannot use the device any more: the next case gets a new one"

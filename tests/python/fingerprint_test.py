@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """assay fingerprint of kernels whose arithmetic is written down: fingerprint_test.py ASSAY [CLASS]."""
 import json
+import os
 import sys
 import unittest
 import xml.etree.ElementTree
@@ -10,6 +11,7 @@ from kernels_test import Program
 MATMUL = "matmul/f32/m=8,n=8,k=32/fill=normal/seed=0"
 UNIT = "matmul/f16-f16-f32/m=8,n=8,k=32/fill=normal/seed=0"
 REDUCE = "reduce/f32/shape=8x64,axes=1/fill=normal/seed=0"
+FULL = "ASSAY_TEST_FULL" in os.environ
 # Each adds in an order of its own; the last four break the contract that they declare.
 KERNELS = """
     def in_lanes(products, lanes, dtype=np.float32):
@@ -241,12 +243,12 @@ class Fingerprint(Program):
         self.assertEqual(passport["contradictions"], [])
 
     def test_a_function_of_f64_is_held_against_more_digits_than_its_own(self):
-        for function in ("tanh", "exp"):  # exp's golden values near underflow have an error of their own
+        for function in ("tanh", "exp") if FULL else ("exp",):  # exp's golden values near underflow have an error of their own
             passport = self.passports(case=f"{function}/f64/n=4194304/fill=normal/seed=0")["longer"]
             self.assertTrue(0.49 < passport["max_ulp"] < 0.51, passport)
 
     def test_each_number_of_a_16_bit_type_is_given_to_a_function(self):
-        for case in ("tanh/f16/n=65536/fill=normal/seed=0", "tanh/f32/n=4194304/fill=normal/seed=0"):
+        for case in ("tanh/f16/n=65536/fill=normal/seed=0", "tanh/f32/n=4194304/fill=normal/seed=0")[:2 if FULL else 1]:
             passports = self.passports(case=case)
             right, wrong = passports["right"], passports["wrong"]
             self.assertLessEqual(right["max_ulp"], 0.5)
@@ -264,10 +266,10 @@ class Fingerprint(Program):
         self.assertEqual(passport["predicted"], {"agree": 1024, "sums": 1024})
 
     def test_each_sum_of_the_reference_backend_is_predicted(self):
-        done = self.assay("fingerprint", "--backend", "cpu", "--op", "conv,reduce", "--dtype", "f32,f64", "--json")
+        done = self.assay("fingerprint", "--backend", "cpu", "--op", "conv,reduce", "--dtype", "f32,f64" if FULL else "f32", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         passports = [p for p in json.loads(done.stdout)["passports"] if "extremes" not in p]
-        self.assertGreater(len(passports), 7)
+        self.assertGreater(len(passports), 7 if FULL else 3)
         for passport in passports:
             self.assertEqual(passport["predicted"], {"agree": 1024, "sums": 1024}, passport)
 

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Declarations in a kernel's decorator, and how parameters are told apart: kernel_declarations_test.py ASSAY
 [CLASS]."""
+import pathlib
 import re
 import sys
 import unittest
 
+import numpy as np
+
 from kernels_test import CASE, Program
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "harness/python"))
+import assay
 
 SOFTMAX = "softmax/f32/shape=4x8,axis=0/fill=normal/seed=0"
 
@@ -23,29 +29,35 @@ class Declarations(Program):
                 ("'exp', contract='f32acc', dtypes=['float32']", "there is no type 'float32'; there are f64, f32, f16, bf16, "
                  "e4m3, e5m2, i8, u8, i16, i32, i64, bool, c64, c128, and lists of them such as bf16-bf16-f32; did you mean "
                  "'f32'?"),
+                ("'F.log_softmax', contract='f32acc'", "assay list ops .*; did you mean 'softmax' with log=1"),
+                ("'sofmax', contract='f32acc'", "there is no operator sofmax; assay list ops .*; did you mean 'softmax'"),
+                ("'exp', contract='f32ac'", "contract='f32ac': 'f32ac' is not a field or shortcut of a contract; known: in="),
+                ("'exp', contract='acc=f33'", "contract='acc=f33': .*f33"),
+                ("'exp'", r'assay.kernel needs contract=, which is missing; write it as in @assay.kernel\("softmax", contract=')):
+            with self.subTest(said):
+                stderr = self.refused(f"assay.kernel({arguments})(lambda x: x)\n")
+                self.assertRegex(stderr, said)
+                self.assertIn("; at mine.py:3 in <module>: assay.kernel(", stderr)
+
+    def test_words_are_refused_by_the_decorator_itself(self):
+        """A run adds where they stand, as above."""
+        for arguments, said in (
                 ("'exp', contract='f32acc', dtypes='bf16-bf17-f32'", "no type 'bf17'; .*; did you mean 'bf16'"),
                 ("'exp', contract='f32acc', dtypes=[np.float32]", "is no text; types are .*; did you mean 'f32'"),
                 ("'exp', contract='f32acc', dtypes=np.dtype('float16')", "is no text; types are .*; did you mean 'f16'"),
                 ("'exp', contract='f32acc', dtypes=[]", "leaves no case; leave dtypes out"),
-                ("'F.log_softmax', contract='f32acc'", "assay list ops .*; did you mean 'softmax' with log=1"),
-                ("'sofmax', contract='f32acc'", "there is no operator sofmax; assay list ops .*; did you mean 'softmax'"),
                 ("np.exp, contract='f32acc'", "name the operator by a text"),
-                ("'exp', contract='f32ac'", "contract='f32ac': 'f32ac' is not a field or shortcut of a contract; known: in="),
-                ("'exp', contract='acc=f33'", "contract='acc=f33': .*f33"),
                 ("'exp', contract=None", "contract=None: give a text such as"),
                 ("'exp', contract='f32acc', framework='pytorch'", "none of numpy, torch, jax; did you mean 'torch'"),
                 ("'exp', contract='f32acc', dtype='f32'", "takes no dtype=; it takes contract, .*; did you mean 'dtypes'"),
-                ("'exp'", r'assay.kernel needs contract=, which is missing; write it as in @assay.kernel\("softmax", contract='),
                 ("contract='f32acc'", "assay.kernel needs op=, which is missing; write it as in"),
                 ("'exp', 'f32acc'", "takes nothing but op without a name, and 'f32acc' has none; names are contract, dtypes"),
                 ("'exp', contract='f32acc', supports='all'", "supports='all': give a function"),
                 ("'exp', contract='f32acc', compiles='yes'", "compiles='yes': give True or False"),
                 ("'exp', contract='f32acc', framework='torch', device='GPU 1'", "device='GPU 1' is no device: name a kind"),
                 ("'exp', contract='f32acc', device='cuda'", "NumPy computes on the host alone")):
-            with self.subTest(said):
-                stderr = self.refused(f"assay.kernel({arguments})(lambda x: x)\n")
-                self.assertRegex(stderr, said)
-                self.assertIn("; at mine.py:3 in <module>: assay.kernel(", stderr)
+            with self.subTest(said), self.assertRaisesRegex(assay.UsageError, said):
+                eval(f"assay.kernel({arguments})(lambda x: x)", {"assay": assay, "np": np})
 
     def test_a_framework_that_the_interpreter_lacks(self):
         try:

@@ -3,6 +3,7 @@
 """Graphs of ONNX as definitions, on the node tests that the package onnx ships: onnx_definitions_test.py [CLASS]. What a test expects
 has to pass, and with one wrong element it must not."""
 import collections
+import os
 import pathlib
 import tempfile
 import unittest
@@ -72,8 +73,8 @@ class Shipped(unittest.TestCase):
 
 class Judged(Shipped):
     def test_expected_outputs_pass_and_wrong_ones_do_not(self):
-        """One of sixteen, so that each kind of operator is among them; EachJudged takes all."""
-        self.assertGreater(self.check_each(sorted(self.tests)[::16]), len(self.tests) // 20)
+        """One of forty-eight; EachJudged takes all."""
+        self.assertGreater(self.check_each(sorted(self.tests)[::48]), len(self.tests) // 60)
 
 
 class EachJudged(Shipped):
@@ -92,11 +93,15 @@ class Counted(Shipped):
                 wrong.add((step.op, step.opset, name, usual, default))
             return attr(step, name, usual)
         with unittest.mock.patch.object(Step, "attr", checked):
-            reasons = collections.Counter(found.reason for name in sorted(self.tests) for found in node_tests.read(self.tests[name])
+            full = "ASSAY_TEST_FULL" in os.environ
+            names = sorted(self.tests)[::1 if full else 4]
+            reasons = collections.Counter(found.reason for name in names for found in node_tests.read(self.tests[name])
                                           if found.case is None)
         self.assertEqual(wrong, set())
-        self.assertLessEqual(sum(reasons.values()), 0.12 * len(self.tests), reasons)
-        if onnx.__version__.startswith("1.12."):
+        self.assertLessEqual(sum(reasons.values()), 0.12 * len(names), reasons)
+        if not full:
+            self.assertLessEqual(set(reasons), set(UNMAPPED))
+        elif onnx.__version__.startswith("1.12."):
             self.assertEqual(dict(reasons), UNMAPPED)
 
 

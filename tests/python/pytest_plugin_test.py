@@ -80,9 +80,12 @@ class Plugin(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def pytest(self, *arguments, tests=TESTS.replace("SUITE", SUITE)):
-        (self.dir / "test_kernel.py").write_text(tests)
+        """`tests` is a file's text, or those of several files."""
+        texts = {"test_kernel.py": tests} if isinstance(tests, str) else {f"test_{i}.py": text for i, text in enumerate(tests)}
+        for name, text in texts.items():
+            (self.dir / name).write_text(text)
         return subprocess.run([sys.executable, "-m", "pytest", "-p", "assay.pytest_plugin", "-p", "no:cacheprovider",
-                               "--strict-markers", *arguments, "test_kernel.py"], cwd=self.dir, capture_output=True,
+                               "--strict-markers", *arguments, *texts], cwd=self.dir, capture_output=True,
                               text=True, timeout=240)
 
     def test_a_test_runs_for_each_case(self):
@@ -219,16 +222,19 @@ def test_it(assay_case):
         self.assertIn("no wrong result could fail it", done.stdout)
 
     def test_wrong_use_is_said_at_collection(self):
-        for words, test in (("there is no suite 'smoky'", '@assay.mark.suite("smoky")\ndef test_it(assay_case): pass'),
-                            ("needs the argument assay_case", '@assay.mark.suite("smoke")\ndef test_it(): pass'),
-                            ("is for tests with @assay.mark.suite", "def test_it(assay_case): pass"),
-                            ("nothing would be judged", 'import unittest\n@assay.mark.suite("smoke")\n'
-                                                        "class Tests(unittest.TestCase):\n  def test_it(self): return 1")):
-            done = self.pytest(tests="import assay\n" + test)
-            self.assertNotEqual(done.returncode, 0)
+        wrong = {"there is no suite 'smoky'": '@assay.mark.suite("smoky")\ndef test_it(assay_case): pass',
+                 "needs the argument assay_case": '@assay.mark.suite("smoke")\ndef test_it(): pass',
+                 "is for tests with @assay.mark.suite": "def test_it(assay_case): pass",
+                 "nothing would be judged": 'import unittest\n@assay.mark.suite("smoke")\n'
+                                            "class Tests(unittest.TestCase):\n  def test_it(self): return 1"}
+        done = self.pytest("--continue-on-collection-errors", tests=["import assay\n" + test for test in wrong.values()])
+        self.assertNotEqual(done.returncode, 0)
+        for i, words in enumerate(wrong):
+            self.assertRegex(done.stdout, rf"(?m)^(ERROR|FAILED) test_{i}\.py")
             self.assertIn(words, done.stdout + done.stderr)
-            self.assertNotIn("Traceback", done.stdout + done.stderr)
-            self.assertNotIn("def assay_case", done.stdout)
+        self.assertNotIn(" passed", done.stdout)
+        self.assertNotIn("Traceback", done.stdout + done.stderr)
+        self.assertNotIn("def assay_case", done.stdout)
 
     def test_a_test_has_one_mark(self):
         """With two marks, the cases of one would be dropped. A mark of a test replaces that of its class."""
@@ -248,7 +254,7 @@ def test_it(assay_case):
     def test_decorators_that_do_not_fit_are_said_at_collection(self):
         """With the line, what is wrong and what to write, and without the code of assay."""
         written = r"; write it as in @assay\.mark\.suite\(\"smoke\", op=\"softmax\"\)"
-        for decorator, said in (
+        wrong = (
                 ('mark.suite("smoke", opp="softmax")', r"assay\.mark\.suite takes no opp=; it takes op, dtype, filter, "
                                                        r"contract, strict, bits, sample; did you mean 'op'\?" + written),
                 ('mark.suite("smoke", "softmax")', "assay.mark.suite takes nothing but suite without a name, and 'softmax' "
@@ -257,13 +263,14 @@ def test_it(assay_case):
                 ("mark.suite", r"assay\.mark\.suite needs parentheses, @assay\.mark\.suite\(\)"),
                 ('kernel("softmax", contract=7)', "contract=7: give a text such as"),
                 ('kernel("softmax")', r"assay\.kernel needs contract=, which is missing; write it as in "
-                                      r"@assay\.kernel\(\"softmax\", contract=\"f32acc\"\)")):
+                                      r"@assay\.kernel\(\"softmax\", contract=\"f32acc\"\)"))
+        done = self.pytest(tests=[f"import assay\n\n@assay.{decorator}\ndef test_it(assay_case): pass\n" for decorator, _ in wrong])
+        self.assertNotEqual(done.returncode, 0, done.stdout + done.stderr)
+        for i, (decorator, said) in enumerate(wrong):
             with self.subTest(decorator):
-                done = self.pytest(tests=f"import assay\n\n@assay.{decorator}\ndef test_it(assay_case): pass\n")
-                self.assertNotEqual(done.returncode, 0, done.stdout + done.stderr)
-                self.assertRegex(done.stdout, f"(?m)^E +assay.UsageError: .*/test_kernel.py:3: {said}")
-                self.assertRegex(done.stdout, "(?m)^test_kernel.py:3: in <module>$")
-                self.assertNotIn("harness/python/assay", done.stdout + done.stderr)
+                self.assertRegex(done.stdout, f"(?m)^E +assay.UsageError: .*/test_{i}.py:3: {said}")
+                self.assertRegex(done.stdout, f"(?m)^test_{i}.py:3: in <module>$")
+        self.assertNotIn("harness/python/assay", done.stdout + done.stderr)
 
 
 @unittest.skipUnless(importlib.util.find_spec("xdist"), "pytest-xdist is not installed: pip install pytest-xdist")

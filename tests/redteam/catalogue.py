@@ -114,6 +114,7 @@ class Cheat:
     later_s: float = 0  # after which the results are read once more
     gap: str = ""  # why nothing catches it
     by_chance: bool = False  # in most runs: the table names it, and no test can
+    alike: bool = False  # another one of its group is caught in the same way: --full alone tries this one
 
     def run(self, arena):
         library = self.library or self.name
@@ -166,7 +167,7 @@ REPLAY = [
           known=(d.FIELD_GUIDE,)),
 ] + [
     Cheat(f"second_output {how}", f"of two outputs, computes the first in each execution, and the second {what}",
-          (IN_TIMED_LOOP,), case=TWO_OUTPUTS, perf_time=WHILE, library="second_output", implementation=how)
+          (IN_TIMED_LOOP,), case=TWO_OUTPUTS, perf_time=WHILE, library="second_output", implementation=how, alike=how != "omitted")
     for how, what in (("omitted", "in the first dozen of a plan"),
                       ("replayed", "in the first dozen of a plan, and copies it from one of these after that"),
                       ("stale", "in the first dozen of a plan; then it stays what it was in this place, whatever data have come"))
@@ -177,7 +178,8 @@ REPLAY = [
 
 NO_DURATION = judged("error", "not a duration")
 FORGED = (timed("."), NO_DURATION, gains_nothing(), only_at_most())  # where nothing counts, the times are those of the host's clock
-DURATIONS = [Cheat(f"forged {how}", what, FORGED, case=LARGE, perf_time=WHILE, library="forged", implementation=how) for how, what in (
+DURATIONS = [Cheat(f"forged {how}", what, FORGED, case=LARGE, perf_time=WHILE, library="forged", implementation=how,
+                   alike=how in ("constant", "not_alone")) for how, what in (
     ("hundredth", "a hundredth of each duration"), ("zero", "durations of zero"), ("negative", "negative durations"),
     ("nan", "durations that are no numbers"), ("constant", "a nanosecond for each execution"),
     ("not_alone", "the truth of an execution that comes alone, a hundredth of others"))] + [
@@ -189,7 +191,7 @@ DURATIONS = [Cheat(f"forged {how}", what, FORGED, case=LARGE, perf_time=WHILE, l
     Cheat("forged uneven", "the right sum, nearly all of it in one execution of a batch", NO_GAIN, perf_time="0.1",
           library="forged", implementation="uneven"),
     Cheat("forged mostly_uneven", "the same, but for every sixth batch", NO_GAIN, perf_time="0.1",
-          library="forged", implementation="mostly_uneven"),
+          library="forged", implementation="mostly_uneven", alike=True),
     Cheat("forged_device_clock", "a hundredth of each duration, said to be of the device's clock", (timed("."), only_at_most()),
           case=LARGE),
     Cheat("own_clock", "brings a clock_gettime of its own", (timed("."), only_at_most()), known=(d.FIELD_GUIDE,)),
@@ -201,15 +203,15 @@ DEFERRED = [
     Cheat("defers_to_thread", "hands the work to a thread and returns", (MISMATCH,), known=(d.FIELD_GUIDE,)),
     # Executions that take longer than the thread is left alone for, where others have the processors too.
     Cheat("defers_and_waits", "the same, and a download waits for the thread", (timed("download"), only_at_most()), case=LONG,
-          perf_time=WHILE, known=(d.FIELD_GUIDE, d.KERNELBENCH)),
+          perf_time=WHILE, known=(d.FIELD_GUIDE, d.KERNELBENCH), alike=True),
     Cheat("defers_to_download", "computes when the output is asked for", (timed("download"), only_at_most()), case=LARGE,
           perf_time=WHILE, known=(d.FIELD_GUIDE,)),
     # Where the machine is busy, the median may be that of the honest ones.
     Cheat("defers_some", "does so in three executions of five, and is honest between",
-          (timed("download"), gains_nothing(), only_at_most()), case=LARGE, perf_time=WHILE),
+          (timed("download"), gains_nothing(), only_at_most()), case=LARGE, perf_time=WHILE, alike=True),
 ] + [
     Cheat(f"computes_at_upload {when}", what, (timed("upload"), only_at_most()) + (() if when == "always" else (gains_nothing(),)),
-          case=LARGE, perf_time=WHILE, library="computes_at_upload", implementation=when)
+          case=LARGE, perf_time=WHILE, library="computes_at_upload", implementation=when, alike=when != "always")
     for when, what in (("always", "computes whenever an operand is uploaded, and copies in execute"),
                        ("some", "does so at three uploads of five, and is honest between"),
                        ("later", "does so once the first sixty uploads are over"))] + [
@@ -217,7 +219,7 @@ DEFERRED = [
           (timed("download"), only_at_most()), case=TWO_OUTPUTS, perf_time=WHILE, library="defers_output", implementation="norm"),
     Cheat("defers_output sum", "does so with the other one, in the place of an input that is still as it was",
           (timed("download"), gains_nothing("gains less than half, as much as is permitted beside a duration")),
-          case=TWO_OUTPUTS, perf_time=WHILE, library="defers_output", implementation="sum"),
+          case=TWO_OUTPUTS, perf_time=WHILE, library="defers_output", implementation="sum", alike=True),
 ]
 
 CHANCE = "a run judges some dozens of the executions of a result, and finds what goes wrong that rarely in few runs"

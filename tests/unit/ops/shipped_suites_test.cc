@@ -94,9 +94,10 @@ TEST(ShippedSuites, DefaultContainsSmoke) {
 
 TEST(ShippedSuites, FullContainsTheOthers) {
   const auto normal = Ids(Shipped("default")), covering = Ids(Shipped("covering")), full = Ids(Shipped("full"));
-  EXPECT_THAT(normal, IsSubsetOf(full));
-  EXPECT_THAT(Ids(Shipped("layers")), IsSubsetOf(full));
-  EXPECT_THAT(covering, IsSubsetOf(full));
+  // GoogleMock's IsSubsetOf takes the square of so many ids.
+  EXPECT_TRUE(std::ranges::includes(full, normal));
+  EXPECT_TRUE(std::ranges::includes(full, Ids(Shipped("layers"))));
+  EXPECT_TRUE(std::ranges::includes(full, covering));
   EXPECT_GT(full.size(), 4 * normal.size());
 }
 

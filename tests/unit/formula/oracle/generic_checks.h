@@ -53,7 +53,7 @@ Findings CheckLegalExecutions(const Subject& subject, SlackReport& slack);
 // Executions on hard data must be accepted: ends of the range, NaN, infinities and subnormal numbers, also if these are
 // flushed and if partial results are stored.
 inline constexpr size_t kHardCases = 60;
-inline constexpr uint64_t kExecutionsOfHardData = 40;
+inline constexpr uint64_t kExecutionsOfHardData = ASSAY_TEST_SEEDS > 1 ? 40 : 12;
 Findings CheckExecutionsOfHardData(const Subject& subject);
 
 // A bound that no output of any types comes near is of no use. `checked` counts outputs with their schedules.
