@@ -4,9 +4,12 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
+#include <tl/expected.hpp>
 #include <vector>
 
 #include "harness/cli/option_table.h"

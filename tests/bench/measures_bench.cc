@@ -21,6 +21,7 @@
 #include "harness/core/base/statistics.h"
 #include "harness/engine/cases/host_memory.h"
 #include "harness/engine/device/executions.h"
+#include "harness/engine/run_loop.h"
 #include "tests/bench/targets.h"
 #include "tests/support/quiet_observer.h"
 
