@@ -7,7 +7,6 @@
 #include "harness/core/data/infinity.h"
 #include "ops/formula/degree.h"
 #include "ops/formula/evaluate.h"
-#include "ops/formula/parity.h"
 #include "ops/formula_reach.h"
 #include "ops/relations.h"
 

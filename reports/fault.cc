@@ -10,7 +10,7 @@
 #include "harness/core/base/amounts.h"
 #include "reports/incomplete.h"
 #include "reports/known.h"
-#include "reports/strictness.h"
+#include "reports/pooled.h"
 #include "reports/summary.h"
 #include "reports/text.h"
 

@@ -14,7 +14,6 @@
 #include "reports/incomplete.h"
 #include "reports/pooled.h"
 #include "reports/run_notes.h"
-#include "reports/strictness.h"
 #include "reports/summary.h"
 #include "reports/text.h"
 #include "reports/verdicts.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/attention.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "backends/common/attention_spec.h"
 #include "backends/cpu/elements.h"
 #include "backends/cpu/fold.h"
+#include "backends/cpu/kernels.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/widths.h"
 #include "backends/cpu/workspace.h"

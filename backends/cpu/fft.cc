@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/fft.h"
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
 
 #include "backends/common/fft_spec.h"
+#include "backends/cpu/kernels.h"
 #include "backends/cpu/parallel.h"
 
 namespace cpu {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/matmul.h"
-
 #include <type_traits>
 #include <vector>
 
 #include "backends/common/matmul_spec.h"
 #include "backends/cpu/elements.h"
+#include "backends/cpu/kernels.h"
 #include "backends/cpu/matmul_kernel.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/workspace.h"

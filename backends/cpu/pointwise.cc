@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/pointwise.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +9,7 @@
 #include "backends/cpu/activations.h"
 #include "backends/cpu/fold.h"
 #include "backends/cpu/formulas.h"
+#include "backends/cpu/kernels.h"
 #include "backends/cpu/rows.h"
 
 namespace cpu {

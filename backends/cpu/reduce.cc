@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/reduce.h"
-
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -8,6 +6,7 @@
 #include "backends/common/reduce_spec.h"
 #include "backends/cpu/elements.h"
 #include "backends/cpu/fold.h"
+#include "backends/cpu/kernels.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/workspace.h"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/softmax.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 #include "backends/common/softmax_spec.h"
 #include "backends/cpu/elements.h"
 #include "backends/cpu/fold.h"
+#include "backends/cpu/kernels.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/workspace.h"
 

@@ -10,11 +10,27 @@
 #include <vector>
 
 #include "backends/common/backend.h"
+#include "backends/common/canary.h"
 #include "backends/common/op_desc.h"
 #include "backends/opencl/device.h"
-#include "backends/opencl/lent_buffer.h"
 
 namespace opencl {
+
+// Device memory that a plan lends to kernels and to VkFFT: a part of an allocation, with canaries before and behind it.
+class LentBuffer {
+ public:
+  LentBuffer(Device& device, plugin::Loan loan);
+  cl_mem get() const { return part_.get(); }
+  uint64_t bytes() const { return loan_.bytes; }
+  void Check();  // plugin::CheckCanaries()
+
+ private:
+  Device& device_;
+  const plugin::Loan loan_;
+  const uint64_t origin_;  // of the part; the zone before it ends there
+  DeviceBuffer whole_;
+  Handle<cl_mem> part_;
+};
 
 // Which buffer a kernel argument is: one of the case, or a workspace of the plan.
 struct Operand {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/opencl/lent_buffer.h"
-
 #include <algorithm>
+
+#include "backends/opencl/kernel_plan.h"
 
 namespace opencl {
 namespace {

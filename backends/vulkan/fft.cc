@@ -4,7 +4,6 @@
 
 #include "backends/common/fft_spec.h"
 #include "backends/common/fft_tables.h"
-#include "backends/vulkan/axes.h"
 #include "backends/vulkan/operators.h"
 
 namespace vulkan {

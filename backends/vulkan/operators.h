@@ -2,14 +2,15 @@
 // The table of what this backend offers: one row per implementation. Each operator's rows stand in its own file.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "backends/common/table.h"
 #include "backends/vulkan/contract.h"
+#include "backends/vulkan/facts.h"
 #include "backends/vulkan/recipe.h"
 
 namespace vulkan {
-
 using Row = plugin::BasicRow<Recipe(const Facts&, const plugin::OpDesc&), Facts>;
 
 std::span<const Row> MatmulRows();
@@ -18,5 +19,19 @@ std::span<const Row> SoftmaxRows();
 std::span<const Row> AttentionRows();
 std::span<const Row> ConvRows();
 std::span<const Row> FftRows();
+
+// Loop nests as the shaders read them (shaders/axes.glsl).
+inline constexpr size_t kMaxAxes = 8;
+
+struct ShaderAxis {
+  uint32_t size = 1, in_stride = 0, out_stride = 0, unused = 0;
+};
+
+// The workgroup for a row of `count` elements, a power of two: the same for every row of that length. Every device runs
+// 128 lanes.
+inline uint32_t LanesFor(const Facts& facts, int64_t count) {
+  if (count >= 2048) return facts.limits.maxComputeWorkGroupInvocations >= 256 ? 256 : 128;
+  return count > 32 ? 64 : 32;
+}
 
 }  // namespace vulkan

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "backends/common/softmax_spec.h"
-#include "backends/vulkan/axes.h"
 #include "backends/vulkan/operators.h"
 
 namespace vulkan {

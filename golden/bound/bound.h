@@ -62,7 +62,7 @@ struct StatisticModel {
   // Golden::magnitude bounds every partial sum of a correct kernel, in units of the result (granularity.h).
   bool partial_sums = false;
   // Golden::magnitude bounds the sum of both terms of a result's last addition, or no addition comes last
-  // (output_bits.h).
+  // (HasOutputBits).
   bool last_terms = false;
   int64_t sharing = 0;  // length of a contiguous row with shared error; 0 if unknown
   // Errors of different rows are independent, apart from the operator's constants: rows come from different data. A

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The angle is reduced in integers to [0, pi/4], where the Taylor series of sine and cosine end before 2^-113:
 // (pi/4)^29 / 29! < 2^-113. Roundings of the last Horner steps dominate: a few 2^-105.
-#include "golden/fft/unit_root.h"
-
 #include "golden/dd/inverse_factorial.h"
+#include "golden/fft/fft_transform.h"
 #include "harness/core/base/check.h"
 #include "harness/core/base/parallel.h"
 

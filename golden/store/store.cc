@@ -10,7 +10,7 @@
 #include <limits>
 #include <map>
 
-#include "golden/store/store_format.h"
+#include "golden/store/store_files.h"
 #include "harness/core/base/cache_folder.h"
 #include "harness/core/data/safetensors.h"
 

@@ -7,7 +7,6 @@
 #include <map>
 #include <tuple>
 
-#include "golden/store/store_format.h"
 #include "harness/core/base/atomic_file.h"
 #include "harness/core/base/text.h"
 #include "harness/core/data/safetensors.h"

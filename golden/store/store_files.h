@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "golden/store/store.h"
@@ -54,5 +55,12 @@ GcResult CollectGarbage(std::vector<StoreFile> files, const GcLimits& limits);
 
 // Removes temporary files of writers that were killed.
 void RemoveAbandonedWrites(const std::filesystem::path& root);
+
+// File names and format version of the golden store, for its reader and its garbage collection.
+inline constexpr std::string_view kStoreFormat = "assay-golden-1";
+inline constexpr std::string_view kStoreExtension = ".safetensors";
+
+// Relative to the store's folder.
+std::filesystem::path StoreFileName(const GoldenKey& key, int generator_version, int golden_version);
 
 }  // namespace assay

@@ -17,13 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<ReadFile> ListReadFiles(const RunRequest& request) {
-  std::vector<ReadFile> files{SuiteFile(request.selection)};
-  for (const std::string& file : request.expectations) files.push_back({file, "a list of expectations"});
-  for (const std::string& plugin : request.backend.plugins) {
+std::vector<ReadFile> ListReadFiles(const RunRequest& run) {
+  std::vector<ReadFile> files{SuiteFile(run.selection)};
+  for (const std::string& file : run.expectations) files.push_back({file, "a list of expectations"});
+  for (const std::string& plugin : run.backend.plugins) {
     files.push_back({plugin.substr(plugin.find('=') + 1), "a plugin"});
   }
-  for (const std::string& kernels : request.backend.kernels) {
+  for (const std::string& kernels : run.backend.kernels) {
     files.push_back({kernels.substr(kernels.find('=') + 1), "a file of kernels"});
   }
   return files;
@@ -31,18 +31,18 @@ std::vector<ReadFile> ListReadFiles(const RunRequest& request) {
 
 }  // namespace
 
-Result<ProfileOutput> ProfileOutput::Start(const RunOptions& options) {
+Result<ProfileOutput> ProfileOutput::Start(const ProfileRequest& request, const RunRequest& run) {
   ProfileOutput output;
-  output.table_ = options.profile;
-  if (options.trace) {
+  output.table_ = request.table;
+  if (request.trace) {
     const ResultKind kind{"trace", [](const fs::path& file) { return FileBeginsWith(file, kChromeTraceBeginning); },
                           true};
-    const WrittenFile trace{"--trace", *options.trace, kind, options.out.value_or("")};
-    if (auto fine = CheckMayWrite(trace, ListReadFiles(options)); !fine) return tl::unexpected(fine.error());
-    output.trace_path_ = *options.trace;
+    const WrittenFile trace{"--trace", *request.trace, kind, request.folder};
+    if (auto fine = CheckMayWrite(trace, ListReadFiles(run)); !fine) return tl::unexpected(fine.error());
+    output.trace_path_ = *request.trace;
   }
   output.begin_ = NowNanoseconds();
-  if (options.profile || options.trace) StartProfile();
+  if (request.table || request.trace) StartProfile();
   return output;
 }
 

@@ -3,20 +3,27 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
-#include "harness/cli/options.h"
 #include "harness/core/base/profile.h"
 #include "harness/core/base/result.h"
+#include "harness/engine/prepared_run.h"
 
 namespace assay::cli {
 
 inline constexpr const char* kProfileFile = "profile.json";
 
+struct ProfileRequest {
+  bool table = false;
+  std::optional<std::filesystem::path> trace;
+  std::filesystem::path folder;  // of the run, if the user names it: it may be made later
+};
+
 class ProfileOutput {
  public:
-  // Starts to collect what the options ask for, if anything. Errors: the trace's file cannot be written.
-  static Result<ProfileOutput> Start(const RunOptions& options);
+  // Starts to collect what is asked for, if anything. Errors: the trace's file cannot be written, or `run` reads it.
+  static Result<ProfileOutput> Start(const ProfileRequest& request, const RunRequest& run);
 
   // profile.json of the folder, which reports show.
   Status WriteTotals(const std::filesystem::path& dir) const;

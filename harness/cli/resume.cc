@@ -90,17 +90,19 @@ std::vector<std::string> FindChanges(const Json& was, const Json& is) {
 
 }  // namespace
 
-Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared, Json& environment) {
-  if (!options.out) return UsageError("--resume continues the run in a folder: give it with --out");
+Result<Resumption> Resume(const FolderRequest& request, const RunPolicy& policy, const PreparedRun& prepared,
+                          Json& environment) {
+  if (!request.path) return UsageError("--resume continues the run in a folder: give it with --out");
+  const std::filesystem::path& path = *request.path;
   // The secret was in the memory of the first part, and which outputs it kept is not known.
   std::error_code error;
-  if (std::filesystem::exists(*options.out / kEvidenceFile, error) || options.evidence.results > 0) {
+  if (std::filesystem::exists(path / kEvidenceFile, error) || request.keeps_evidence) {
     return UsageError(
         "a run with --evidence cannot be continued: run it again with another --out, or continue it without evidence "
         "after you have removed evidence.json and outputs/");
   }
-  ResumeTerms terms{.rounds = options.perf ? options.rounds : 1};
-  if (options.perf) {
+  ResumeTerms terms{.rounds = policy.rounds};
+  if (policy.runner.perf_time_s > 0) {
     for (const PlannedCase& planned : prepared.selection.cases) {
       if (planned.timed) terms.timed.insert(planned.spec.Id());
     }
@@ -108,26 +110,26 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
   for (const Device& c : prepared.devices) {
     if (c.problem.empty()) terms.usable.insert({c.backend, c.PlannedName()});
   }
-  const Json was = ParseJson(ReadWholeFile(*options.out / "environment.json").value_or(""));
+  const Json was = ParseJson(ReadWholeFile(path / "environment.json").value_or(""));
   const std::vector<std::string> changes =
       was.is_object()
           ? FindChanges(was, environment)
           : std::vector<std::string>{"environment.json was missing or damaged, so the earlier environment is unknown"};
   terms.same_environment = changes.empty();
-  auto resumed = ReadResumedRun(*options.out, prepared.plan, terms);
+  auto resumed = ReadResumedRun(path, prepared.plan, terms);
   if (!resumed) return tl::unexpected(resumed.error());
-  if (!was.is_object() && !options.allow_changed) {
+  if (!was.is_object() && !request.allow_changed) {
     return UsageError(fmt::format(
         "{}: environment.json is missing or damaged, so it is unknown whether machine, drivers and options are those "
         "of the run's beginning. Restore it from a copy, or give --allow-changed, which the reports will say",
-        options.out->string()));
+        path.string()));
   }
-  if (!changes.empty() && !options.allow_changed) {
+  if (!changes.empty() && !request.allow_changed) {
     return UsageError(
         fmt::format("{}: the run began with other options or in another environment: {}. Run as before, or give "
                     "--allow-changed to mix "
                     "results of both, which the reports will say",
-                    options.out->string(), fmt::join(changes, "; ")));
+                    path.string(), fmt::join(changes, "; ")));
   }
   Json history = was.is_object() && was.contains(kResumed) && was[kResumed].is_array() ? was[kResumed] : Json::array();
   history.push_back({{"timestamp", TimestampUtc()}, {"results_before", resumed->records.size()}, {"changes", changes}});
@@ -135,10 +137,10 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
   if (was.is_object() && was.contains("timestamp")) environment["timestamp"] = was["timestamp"];  // when the run began
   for (const std::string& change : changes) Note("changed since the run began: " + change);
   if (!resumed->torn.empty()) Note(resumed->torn);
-  auto folder = RunFolder::Continue(*options.out, resumed->records, resumed->offers);
+  auto folder = RunFolder::Continue(path, resumed->records, resumed->offers);
   if (!folder) return tl::unexpected(folder.error());
   const auto standing = static_cast<int64_t>(resumed->records.size());
-  Note(fmt::format("{} of {} {}; the rest is run now", Counted(standing, "result"), options.out->string(),
+  Note(fmt::format("{} of {} {}; the rest is run now", Counted(standing, "result"), path.string(),
                    standing == 1 ? "stands" : "stand"));
   return Resumption{*std::move(folder), std::make_shared<ResumedRun>(*std::move(resumed))};
 }

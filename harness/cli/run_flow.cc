@@ -8,16 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "harness/cli/options.h"
 #include "harness/cli/process.h"
-#include "harness/cli/resume.h"
-#include "harness/cli/run_settings.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
 #include "harness/cli/write_reports.h"
 #include "harness/core/base/amounts.h"
 #include "harness/core/base/json.h"
-#include "harness/core/base/parallel.h"
 #include "harness/core/base/whole_file.h"
 #include "harness/engine/perf/machine_state.h"
 #include "harness/engine/results/environment.h"
@@ -129,10 +125,11 @@ int FinishRun(BegunRun& run, LoopResult& result, ProfileOutput* profile) {
 }
 
 // A new one, or that of the run which goes on.
-Result<Resumption> OpenFolder(const RunOptions& options, const PreparedRun& prepared, Json& environment) {
-  environment[kAsked] = WriteWords(options, Effect::kCompared);
-  if (options.resume) return Resume(options, prepared, environment);
-  auto folder = RunFolder::Create(options.out.value_or(""));
+Result<Resumption> OpenFolder(const RunSettings& settings, const PreparedRun& prepared, Json& environment) {
+  const FolderRequest& request = settings.folder;
+  environment[kAsked] = request.asked;
+  if (request.resume) return Resume(request, settings.policy, prepared, environment);
+  auto folder = RunFolder::Create(request.path.value_or(""));
   if (!folder) return tl::unexpected(folder.error());
   return Resumption{*std::move(folder), nullptr};
 }
@@ -145,37 +142,20 @@ Status WritePlan(const BegunRun& run) {
   return run.folder.StreamText("plan.json", [&](const TextSink& write) { WritePlanJson(run.prepared.plan, write); });
 }
 
-std::vector<std::filesystem::path> ListHiddenFiles(const RunOptions& options) {
-  std::vector<std::filesystem::path> files = {options.out.value_or("out")};
-  if (options.evidence.seed) files.push_back(*options.evidence.seed);
-  return files;
-}
-
-tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions options, const PrepareFunction& prepare,
+tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunSettings settings, const PrepareFunction& prepare,
                                                       const Json& verb_environment) {
-  if (options.jobs > 0) SetThreadCount(options.jobs);
-  for (const std::filesystem::path& file : ListHiddenFiles(options)) options.backend.sandbox.hidden.push_back(file);
-  options.backend.interrupted = WatchAndAsk;  // from when plugins are loaded: planning can be ended at once
-  std::vector<std::string> notes;
-  auto prepared = prepare(options, notes);
-  for (const std::string& note : notes) Complain(kExitOk, note);
+  auto prepared = Prepare(settings, prepare);
   const auto end = [](int code) { return tl::unexpected(code); };
   if (!prepared) return end(Complain(prepared.error().code, prepared.error().message));
 
   WatchForInterrupts();
-  Json environment = RunEnvironment(options, *prepared);
+  Json environment = RunEnvironment(settings, *prepared);
   environment.update(verb_environment);
-  auto opened = OpenFolder(options, *prepared, environment);
+  auto opened = OpenFolder(settings, *prepared, environment);
   if (!opened) return end(Complain(kExitUsage, opened.error().message));
-  const auto mode = Progress::ParseMode(options.progress);
-  const bool colour = UseColour(options.color, STDERR_FILENO);
-  RunPolicy policy = MakePolicy(options, *prepared);
-  const RunEnding ending = {.coloured = UseColour(options.color, STDOUT_FILENO),
-                            .strict = options.strict,
-                            .at_first_failure = options.until_fails,
-                            .can_go_on = options.evidence.results == 0};
   std::unique_ptr<BegunRun> run(new BegunRun{*std::move(prepared), std::move(opened->folder), std::move(environment),
-                                             std::move(policy), ending, RunWatch(mode, colour)});
+                                             std::move(settings.policy), settings.ending,
+                                             RunWatch(settings.progress, settings.coloured_notes)});
   if (auto status = WritePlan(*run); !status) return end(Complain(kExitHarness, status.error().message));
   if (!run->prepared.absent.empty()) return end(EndWithoutRequired(run->folder));
   run->policy.observer = &run->watch;

@@ -11,22 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "harness/cli/option_table.h"
-#include "harness/cli/profile_output.h"
+#include "harness/cli/run_settings.h"
 #include "harness/cli/terminal/run_watch.h"
 #include "harness/core/base/json.h"
 #include "harness/engine/prepared_run.h"
 #include "harness/engine/run_loop.h"
 
 namespace assay::cli {
-
-// Decides how a run ends, besides its results.
-struct RunEnding {
-  bool coloured = false;  // tables on the terminal
-  bool strict = false;
-  bool at_first_failure = false;  // --until-fails
-  bool can_go_on = true;          // with --resume, if it is interrupted
-};
 
 // A run whose folder is there and which nothing stands in the way of.
 struct BegunRun {
@@ -48,15 +39,9 @@ struct BegunRun {
   }
 };
 
-using PrepareFunction =
-    std::function<tl::expected<PreparedRun, Refusal>(const RunRequest&, std::vector<std::string>& notes)>;
-
-// Lists what no worker may read: the folders of runs, and the file of a secret.
-std::vector<std::filesystem::path> ListHiddenFiles(const RunOptions& options);
-
 // Prepares it, and writes plan.json and environment.json, the latter with `verb_environment` at its end. Without a run
 // the exit code, of which the user was told the reason.
-tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions options, const PrepareFunction& prepare,
+tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunSettings settings, const PrepareFunction& prepare,
                                                       const Json& verb_environment = Json::object());
 
 // plan.json and environment.json, as they are now.

@@ -12,8 +12,8 @@
 #include "harness/cli/options.h"
 #include "harness/cli/verbs.h"
 #include "harness/core/base/json_text.h"
-#include "harness/engine/device/configured_backends.h"
 #include "harness/engine/device/device.h"
+#include "harness/engine/device/device_selection.h"
 #include "harness/engine/device/sandbox.h"
 
 namespace assay::cli {

@@ -31,12 +31,6 @@ void NoteUnusedRules(const ExpectationSet& expectations, const LoopResult& resul
   if (!unused.empty()) Note(fmt::format("expectations that match no result of this run: {}", fmt::join(unused, ", ")));
 }
 
-Result<DataSheet> ReadCeilings(const RunOptions& options) {
-  if (!options.ceilings) return DataSheet();
-  if (!*options.roofline) return UsageError("--no-roofline uses no ceilings: leave out one of it and --ceilings");
-  return LoadDataSheet(options.ceilings->string());
-}
-
 void NoteUnusedCeilings(const DataSheet& sheet, const std::vector<Device>& devices) {
   std::set<std::string> names;
   for (const Device& c : devices) {
@@ -61,22 +55,26 @@ void Settle(RunOptions& options) {
 
 int Run(RunOptions options) {
   Settle(options);
-  auto profile = ProfileOutput::Start(options);
+  if (options.ceilings && !*options.roofline) {
+    return Complain(kExitUsage, "--no-roofline uses no ceilings: leave out one of it and --ceilings");
+  }
+  const RunSettings settings(options);
+  auto profile = ProfileOutput::Start(settings.profile, settings.request);
   if (!profile) return Complain(kExitUsage, profile.error().message);
-  auto sheet = ReadCeilings(options);
+  auto sheet = settings.ceilings ? LoadDataSheet(settings.ceilings->string()) : Result<DataSheet>(DataSheet());
   if (!sheet) return Complain(kExitUsage, sheet.error().message);
-  auto begun = BeginRun(options, PrepareRun);
+  auto begun = BeginRun(settings, PrepareRun);
   if (!begun) return begun.error();
   BegunRun& run = **begun;
   RunnerSettings& runner = run.policy.runner;
   if (const std::string unused = FindUnused(runner.launches_us, BackendsOf(run.devices())); !unused.empty())
     Note(unused);
-  if (options.perf && *options.roofline) {
+  if (settings.has_ceilings) {
     NoteUnusedCeilings(*sheet, run.devices());
     runner.ceilings =
         std::make_shared<Ceilings>(run.devices(), runner.implementations, runner.interrupted, std::move(*sheet));
   }
-  const auto evidence = BeginEvidence(options.evidence, run);
+  const auto evidence = BeginEvidence(settings.evidence, run);
   if (!evidence) return Complain(kExitUsage, evidence.error().message);
   LoopResult result = run.RunAll(std::move(run.prepared.selection.cases));
   if (runner.ceilings && result.write_error.empty()) {

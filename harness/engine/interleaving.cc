@@ -9,14 +9,13 @@
 
 namespace assay {
 
-void Interleaving::TimeAll(TrialRunner& runner, std::vector<PlacedAttempt>& results, std::mt19937_64& random,
-                           const std::function<bool()>& is_quiet,
+void Interleaving::TimeAll(TrialRunner& runner, std::vector<PlacedAttempt>& results,
                            const std::function<void(PlacedAttempt&)>& done) const {
-  std::ranges::shuffle(results, random);
+  std::ranges::shuffle(results, random_);
   std::map<std::string, uint64_t> order;
-  for (const PlacedAttempt& result : results) order.try_emplace(TurnOf(result), random());
+  for (const PlacedAttempt& result : results) order.try_emplace(TurnOf(result), random_());
   std::ranges::stable_sort(results, {}, [&](const PlacedAttempt& result) { return order.at(TurnOf(result)); });
-  while (!results.empty() && is_quiet()) {
+  while (!results.empty() && is_quiet_()) {
     size_t begin = results.size() - 1;
     const bool in_turns = CanHoldAll(runner.context().problem());
     while (in_turns && begin > 0 && TurnOf(results[begin - 1]) == TurnOf(results.back())) --begin;

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "harness/core/base/amounts.h"
@@ -32,129 +31,74 @@ Attempt CopyWithoutOutput(const Attempt& attempt) {
   return light;
 }
 
-bool HasAnswer(const Record& record) {
-  return !record.implementation.empty() && record.verdict != Name(Verdict::kUnsupported) &&
-         record.verdict != Name(Verdict::kUnavailable);
-}
-
-template <class T>
-std::vector<size_t> KeysOf(const std::map<size_t, T>& by_case) {
-  std::vector<size_t> keys;
-  for (const auto& [index, unused] : by_case) keys.push_back(index);
-  return keys;
-}
-
 }  // namespace
 
-void LaterPasses::NoteTimed(const RecordPlace& place, const Attempt& attempt) {
-  if (policy_.rounds < 2 || !attempt.holds_as_declared) return;
-  timed_[place.case_index].push_back({place, CopyWithoutOutput(attempt)});
+void LaterPasses::NoteTimed(const Step& step, const RecordPlace& place, const Attempt& attempt) {
+  if (step.round >= policy_.rounds || !attempt.holds_as_declared) return;
+  timed_.insert_or_assign(place, CopyWithoutOutput(attempt));
+  schedule_.TimeAgain(place);
 }
 
-// One time over these cases, in random order. What ends the process then takes it from nobody.
-void LaterPasses::Repeat(std::vector<size_t> cases, const std::function<bool()>& is_over,
-                         const std::function<void(size_t, const PlannedCase&, size_t)>& take) {
-  std::ranges::shuffle(cases, random_);
-  for (size_t i = 0; i < cases.size() && !is_over(); ++i) take(i, cases_[cases[i]], cases[i]);
-  results_.Flush();
-}
-
-// Does `work` with the prepared case; else it is said what is left out of the case, and why.
-template <class Work>
-void LaterPasses::WithCase(const PlannedCase& planned, const std::string& left_out, const Work& work) {
-  std::string why;
-  try {
-    const Result<PreparedCase> data =
-        PrepareCase(*planned.Bound(), policy_.tier, policy_.store, MemoryUse::kRun, policy_.sample);
-    if (data) {
-      TrialRunner runner(planned, *data, policy_.runner);
-      return work(runner, *data);
-    }
-    why = data.error().message;
-  } catch (const std::exception& e) {
-    why = DescribeException(e);
-  }
-  policy_.observer->Noted(fmt::format("{}: {}; {}", planned.spec.Id(), why, left_out));
-}
-
-void LaterPasses::TimeAgain(const Progress& progress) {
-  for (int64_t round = 2; round <= policy_.rounds && !timed_.empty() && !policy_.runner.interrupted(); ++round) {
+void LaterPasses::Run(const Step& step, const Result<PreparedCase>& data) {
+  const PlannedCase& planned = schedule_.cases()[step.begin];
+  schedule_.TellProgress(step, 0, results_.failed(), planned);
+  pass_ = step.pass;
+  if (step.round > 1 && step.done == 0) {
     for (const Device& device : devices_) {
       if (device.session) device.session->Restart();
     }
-    Repeat(KeysOf(timed_), policy_.runner.interrupted, [&](size_t done, const PlannedCase& planned, size_t index) {
-      progress(round, done, fmt::format("round {} {}", round, planned.spec.Id()));
-      TimeCase(planned, timed_[index]);
-    });
-    std::erase_if(timed_, [](const auto& one) { return one.second.empty(); });
   }
-}
-
-void LaterPasses::TimeCase(const PlannedCase& planned, std::vector<PlacedAttempt>& results) {
-  WithCase(planned, "further rounds of it are left out", [&](TrialRunner& runner, const PreparedCase& data) {
-    std::erase_if(results, [&](const PlacedAttempt& r) { return lost_devices_.contains(r.place.device); });
-    std::vector<PlacedAttempt> passed;
-    const auto done = [&](PlacedAttempt& result) {
-      auto& [place, attempt] = result;
-      if (attempt.device_lost) NoteLost(planned, place.device, "in a further round of timing", attempt.reason);
-      if (attempt.interrupted || attempt.device_lost) return;
-      results_.Change(place, attempt, data, runner);
-      if (attempt.holds_as_declared) passed.push_back(std::move(result));
-    };
-    interleaving_.TimeAll(
-        runner, results, random_, [this] { return !policy_.runner.interrupted(); }, done);
-    results = std::move(passed);
-  });
-}
-
-void LaterPasses::JudgeAgain(const std::function<bool()>& ends, const Progress& progress) {
-  if (policy_.repetition.passes < 2) return;
-  const std::map<size_t, Places> repeated = FindRepeated();
-  const auto is_over = [&] {
-    const bool is_late = policy_.repetition.seconds > 0 && since_start_.Seconds() >= policy_.repetition.seconds;
-    return policy_.runner.interrupted() || is_late || ends();
-  };
-  while (!repeated.empty() && passes_ < policy_.repetition.passes && !is_over()) {
-    ++passes_;
-    Repeat(KeysOf(repeated), is_over, [&](size_t done, const PlannedCase& planned, size_t index) {
-      progress(passes_, done, fmt::format("pass {} {}", passes_, planned.spec.Id()));
-      JudgeCase(planned, repeated.at(index));
-      results_.FlushWhenDue();
-    });
+  const std::string left_out =
+      step.pass > 1 ? fmt::format("pass {} leaves it out", pass_) : "further rounds of it are left out";
+  std::string why = data ? "" : data.error().message;
+  try {
+    if (data) {
+      TrialRunner runner(planned, *data, policy_.runner);
+      step.pass > 1 ? JudgeCase(step, left_out, runner, *data) : TimeCase(step, runner, *data);
+    }
+  } catch (const std::exception& e) {
+    why = DescribeException(e);
   }
+  if (!why.empty()) policy_.observer->Noted(fmt::format("{}: {}; {}", planned.spec.Id(), why, left_out));
 }
 
-std::map<size_t, LaterPasses::Places> LaterPasses::FindRepeated() const {
-  std::map<size_t, Places> repeated;
-  results_.ForEach([&](const RecordPlace& place, const Record& record) {
-    if (place.device < devices_.size() && HasAnswer(record)) repeated[place.case_index].push_back(place);
+void LaterPasses::TimeCase(const Step& step, TrialRunner& runner, const PreparedCase& data) {
+  std::vector<PlacedAttempt> results;
+  for (const RecordPlace& place : step.due) {
+    Attempt timed = std::move(timed_.extract(place).mapped());
+    if (!lost_devices_.contains(place.device)) results.push_back({place, std::move(timed)});
+  }
+  interleaving_.TimeAll(runner, results, [&](PlacedAttempt& result) {
+    auto& [place, attempt] = result;
+    if (attempt.device_lost) NoteLost(step, place.device, "in a further round of timing", attempt.reason);
+    if (attempt.interrupted || attempt.device_lost) return;
+    results_.Change(place, attempt, data, runner);
+    NoteTimed(step, place, attempt);
   });
-  return repeated;
 }
 
 // On all devices at once, as far as there are threads and memory. No two devices of a pool have a case at once.
-void LaterPasses::JudgeCase(const PlannedCase& planned, const Places& places) {
-  const std::string left_out = fmt::format("pass {} leaves it out", passes_);
-  WithCase(planned, left_out, [&](TrialRunner& runner, const PreparedCase& data) {
-    const auto judge = [&](size_t, size_t lane) {
-      for (const RecordPlace& place : places) {
-        // No other device of the queue is at work: it has this case alone.
-        if (queues_.QueueOf(place.device) != queues_.QueueOf(lane) || policy_.runner.interrupted()) continue;
-        try {
-          JudgeOne(runner, data, place);
-        } catch (const std::exception& e) {
-          const std::lock_guard lock(mutex_);
-          policy_.observer->Noted(fmt::format("{}: {}; {}", planned.spec.Id(), DescribeException(e), left_out));
-        }
+void LaterPasses::JudgeCase(const Step& step, const std::string& left_out, TrialRunner& runner,
+                            const PreparedCase& data) {
+  const auto judge = [&](size_t, size_t lane) {
+    for (const RecordPlace& place : step.due) {
+      // No other device of the queue is at work: it has this case alone.
+      if (queues_.QueueOf(place.device) != queues_.QueueOf(lane) || policy_.runner.interrupted()) continue;
+      try {
+        JudgeOne(step, runner, data, place);
+      } catch (const std::exception& e) {
+        const std::lock_guard lock(mutex_);
+        policy_.observer->Noted(fmt::format("{}: {}; {}", data.problem.spec.Id(), DescribeException(e), left_out));
       }
-    };
-    queues_.ForEach(CountParallelDevices(data.executed(), policy_.tier, devices_.size()), 1, judge, false);
-  });
+    }
+  };
+  queues_.ForEach(CountParallelDevices(data.executed(), policy_.tier, devices_.size()), 1, judge, false);
+  results_.FlushWhenDue();
 }
 
-void LaterPasses::JudgeOne(TrialRunner& runner, const PreparedCase& data, const RecordPlace& place) {
-  const Record record = results_.At(place);      // nobody else changes this one
-  if (Tries(record).count() >= passes_) return;  // a run that is continued has it already
+void LaterPasses::JudgeOne(const Step& step, TrialRunner& runner, const PreparedCase& data, const RecordPlace& place) {
+  const Record record = results_.At(place);        // nobody else changes this one
+  if (Tries(record).count() >= step.pass) return;  // a run that is continued has it already
   const std::string& op = data.problem.spec.op;
   // The device that the record names as long as it is there, else another of its pool.
   const std::optional<size_t> on = [&] {
@@ -171,7 +115,7 @@ void LaterPasses::JudgeOne(TrialRunner& runner, const PreparedCase& data, const 
   ResetDevice(policy_.retries, device, attempt, seen);
   if (attempt.device_lost && (!reset || reset->Resets(device) == seen)) {
     const std::lock_guard lock(mutex_);
-    return NoteLost(cases_[place.case_index], *on, fmt::format("in pass {} over the cases", passes_), attempt.reason);
+    return NoteLost(step, *on, fmt::format("in pass {} over the cases", step.pass), attempt.reason);
   }
   Keep(attempt, data, runner, place);
 }
@@ -202,24 +146,25 @@ void LaterPasses::Keep(Attempt& attempt, const PreparedCase& data, const TrialRu
 }
 
 // A verdict that stands is not taken back because its device went away afterwards: the run says so instead, and fails.
-void LaterPasses::NoteLost(const PlannedCase& planned, size_t device, const std::string& when, const std::string& why) {
+void LaterPasses::NoteLost(const Step& step, size_t device, const std::string& when, const std::string& why) {
   if (!lost_devices_.insert(device).second) return;
-  const std::string text =
-      fmt::format("{}: {} was lost {}: {}", planned.spec.Id(), devices_[device].selector, when, why);
+  const std::string text = fmt::format("{}: {} was lost {}: {}", schedule_.cases()[step.begin].spec.Id(),
+                                       devices_[device].selector, when, why);
   if (lost_.empty()) lost_ = text;
   policy_.observer->Noted(text);
 }
 
 std::string LaterPasses::SummaryText() const {
-  if (passes_ < 2) return "";
-  int64_t tries = 0, results = 0, flaky = 0;
-  results_.ForEach([&](const RecordPlace& place, const Record& record) {
-    if (place.device >= devices_.size() || !HasAnswer(record)) return;
-    ++results;
+  if (pass_ < 2) return "";
+  int64_t tries = 0, flaky = 0;
+  const std::vector<RecordPlace> results = results_.ListAnswered();
+  for (const RecordPlace& place : results) {
+    const Record record = results_.At(place);
     tries += Tries(record).count();
     flaky += record.verdict == Name(Verdict::kFlaky);
-  });
-  return fmt::format("{} passes: {} tries of {}, {} of them flaky", passes_, tries, Counted(results, "result"), flaky);
+  }
+  return fmt::format("{} passes: {} tries of {}, {} of them flaky", pass_, tries,
+                     Counted(static_cast<int64_t>(results.size()), "result"), flaky);
 }
 
 }  // namespace assay

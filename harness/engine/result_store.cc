@@ -248,6 +248,16 @@ void ResultStore::ForEach(const std::function<void(const RecordPlace&, const Rec
   }
 }
 
+std::vector<RecordPlace> ResultStore::ListAnswered() const {
+  std::vector<RecordPlace> answered;
+  ForEach([&](const RecordPlace& place, const Record& record) {
+    const bool is_refusal =
+        record.verdict == Name(Verdict::kUnsupported) || record.verdict == Name(Verdict::kUnavailable);
+    if (!record.implementation.empty() && !is_refusal) answered.push_back(place);
+  });
+  return answered;
+}
+
 Record ResultStore::At(const RecordPlace& place) const {
   const std::lock_guard lock(mutex_);
   return records_[places_.at(place)];

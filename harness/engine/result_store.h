@@ -79,6 +79,8 @@ class ResultStore {
   // Read the records so far, in plan order, or a single one.
   void ForEach(const std::function<void(const RecordPlace&, const Record&)>& look) const;
   Record At(const RecordPlace& place) const;
+  // Lists the results of implementations, in plan order: neither unsupported nor unavailable, nor the harness's own.
+  std::vector<RecordPlace> ListAnswered() const;
 
   // Sorts the file into plan order if needed and returns all that was added.
   std::pair<RecordList, std::vector<Offer>> Finish();

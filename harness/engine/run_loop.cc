@@ -51,15 +51,15 @@ class Loop {
  public:
   Loop(std::vector<PlannedCase> cases, CaseSource* source, const std::vector<Device>& devices, const RunPolicy& policy,
        RunFolder& folder)
-      : schedule_(std::move(cases), source, devices, policy),
+      : schedule_(std::move(cases), source, devices, policy, random_),
         devices_(devices),
         policy_(policy),
         health_(devices, policy.set_aside_after),
         results_(folder, policy.expectations, *policy.observer, {policy.most_passes, source != nullptr}),
         queues_(devices, policy.devices_at_once),
         prefetch_(policy.tier, policy.store, !AreAllUnavailable(devices), policy.sample),
-        interleaving_(devices, policy),
-        later_(schedule_.cases(), devices, policy, results_, queues_, health_, random_) {
+        interleaving_(devices, policy, random_, [this] { return prefetch_.Await(policy_.runner.interrupted); }),
+        later_(schedule_, devices, policy, results_, queues_, health_, interleaving_) {
     folder.SetWait({.say = [&policy](const std::string& text) { policy.observer->Noted(text); },
                     .gives_up = policy.runner.interrupted});
     for (size_t lane = 0; lane < queues_.lanes(); ++lane) {
@@ -71,29 +71,25 @@ class Loop {
   }
 
   LoopResult Run() {
-    std::optional<CaseGroup> group = schedule_.NextGroup();
-    if (group) Prepare(*group);
-    while (group && results_.write_error().empty() && !HasFailedEnough() &&
-           prefetch_.Await(policy_.runner.interrupted)) {
+    std::optional<Step> step = schedule_.Next(results_);
+    if (step) Prepare(*step);
+    while (step && !IsOver(*step) && prefetch_.Await(policy_.runner.interrupted)) {
       PreparedCases data = prefetch_.Take();
-      std::optional<CaseGroup> next = schedule_.NextGroup();
-      const bool beside = next && schedule_.FitTogether(*group, *next);
+      std::optional<Step> next = schedule_.NextAhead();
+      const bool beside = next && schedule_.FitTogether(*step, *next);
       if (beside) Prepare(*next);
-      RunGroup(*group, std::move(data));
-      if (!next) next = schedule_.NextGroup();  // what the judgement of the last ones led to
-      if (next && !beside) Prepare(*next);
-      group = next;
+      step->IsFirst() ? RunFirst(*step, std::move(data)) : later_.Run(*step, data[0]);
+      if (!next) {
+        results_.Flush();
+        next = schedule_.Next(results_);
+      }
+      if (next && !beside && !IsOver(*next)) Prepare(*next);
+      step = std::move(next);
     }
     LoopResult result;
-    result.stopped = group.has_value() && HasFailedEnough();
-    if (!result.stopped) {
-      later_.TimeAgain([this](int64_t round, size_t done, const std::string& current) {
-        TellProgress(static_cast<size_t>(round - 1) * schedule_.cases().size() + done, current);
-      });
-      later_.JudgeAgain([this] { return HasFailedEnough() || !results_.write_error().empty(); },
-                        [this](int64_t, size_t done, const std::string& current) { TellProgress(done, current); });
-      if (const std::string text = later_.SummaryText(); !text.empty()) policy_.observer->Noted(text);
-    }
+    result.stopped = step && step->IsFirst() && HasFailedEnough();
+    results_.Flush();
+    if (const std::string text = later_.SummaryText(); !text.empty()) policy_.observer->Noted(text);
     std::tie(result.records, result.offers) = results_.Finish();
     result.forgotten = results_.forgotten();
     result.lost = later_.lost().empty() ? CloseAll() : later_.lost();
@@ -106,14 +102,21 @@ class Loop {
  private:
   const PlannedCase& CaseAt(size_t index) const { return schedule_.cases()[index]; }
 
-  void Prepare(const CaseGroup& group) {
+  void Prepare(const Step& step) {
     std::vector<SharedCase> cases;
-    for (size_t i = group.begin; i < group.end; ++i) cases.push_back(CaseAt(i).Bound());
+    for (size_t i = step.begin; i < step.end; ++i) cases.push_back(CaseAt(i).Bound());
     prefetch_.Begin(std::move(cases));
   }
 
   bool HasFailedEnough() const {
     return policy_.most_failures > 0 && results_.failed() - failed_before_ >= policy_.most_failures;
+  }
+
+  // A round of timing that has begun is for all: it ends where records cannot be written, or by an interrupt.
+  bool IsOver(const Step& step) const {
+    const double most_s = policy_.repetition.seconds;
+    if (step.pass > 1 && most_s > 0 && since_start_.Seconds() >= most_s) return true;
+    return !results_.write_error().empty() || (step.round == 1 && HasFailedEnough());
   }
 
   // How the first of the devices failed in it that are not closed without harm; "": none did.
@@ -133,10 +136,10 @@ class Loop {
   }
 
   // Consumes the prepared cases.
-  void RunGroup(const CaseGroup& group, PreparedCases prepared) {
+  void RunFirst(const Step& step, PreparedCases prepared) {
     std::deque<InFlight> works;
-    for (size_t i = group.begin; i < group.end; ++i) {
-      const auto& data = prepared[i - group.begin];
+    for (size_t i = step.begin; i < step.end; ++i) {
+      const auto& data = prepared[i - step.begin];
       if (!data) {
         AddUnrunCase(i, data.error().message);
         continue;
@@ -144,14 +147,13 @@ class Loop {
       works.emplace_back(i, CaseAt(i), *data, policy_.runner);
       NoteStore(*data);
     }
-    JudgeAndTime(works);
-    schedule_.End(group, results_, health_);
+    if (!works.empty()) JudgeAndTime(step, works);
+    schedule_.End(step, results_, health_);
   }
 
-  void JudgeAndTime(std::deque<InFlight>& group) {
-    if (group.empty()) return;
-    JudgeAll(group);
-    for (InFlight& work : group) {
+  void JudgeAndTime(const Step& step, std::deque<InFlight>& works) {
+    JudgeAll(step, works);
+    for (InFlight& work : works) {
       const SpanContext context(work.data.executed().spec.Id(), "", "");
       if (work.broken.empty()) Retry(work);
       for (auto& [place, attempt] : work.retried) {
@@ -159,15 +161,11 @@ class Loop {
           results_.Add(place, std::move(attempt));  // else it is missing: it has not all its tries
         }
       }
-      if (work.broken.empty()) TimeAll(work);
+      if (work.broken.empty()) TimeAll(step, work);
       for (auto& [place, attempt] : work.untimed) results_.Add(place, std::move(attempt));
       results_.EndCase(work.index, work.data, work.runner);
       if (!work.broken.empty()) AddUnrunCase(work.index, work.broken);
     }
-  }
-
-  void TellProgress(size_t done, const std::string& current) const {
-    schedule_.TellProgress(done, results_.failed(), current);
   }
 
   void NoteStore(const PreparedCase& data) {
@@ -184,21 +182,22 @@ class Loop {
 
   // All devices at once, as far as there are threads and memory, and of cases that are not timed several on one device
   // that has the workers. Keeps what is final at once.
-  void JudgeAll(std::deque<InFlight>& group) {
-    const bool beside = std::ranges::none_of(group, [&](const InFlight& work) { return IsTimed(work); });
+  void JudgeAll(const Step& step, std::deque<InFlight>& works) {
+    const bool beside = std::ranges::none_of(works, [&](const InFlight& work) { return IsTimed(work); });
     size_t at_once = beside ? queues_.lanes() : devices_.size();
-    for (const InFlight& work : group) {
+    for (const InFlight& work : works) {
       at_once = std::min(at_once, CountParallelDevices(work.data.executed(), policy_.tier, at_once));
     }
     std::mutex mutex;  // guards what is not of one device alone
-    std::vector<size_t> left(group.size(), queues_.queues());
+    std::vector<size_t> left(works.size(), queues_.queues());
     const auto judge = [&](size_t item, size_t lane) {
       if (policy_.runner.interrupted()) return;
-      InFlight& work = group[item];
+      InFlight& work = works[item];
       {
         const std::lock_guard lock(mutex);
         const auto ended = static_cast<size_t>(std::ranges::count(left, size_t{0}));
-        TellProgress(group[0].index + ended, CaseAt(work.index).spec.Id());
+        const size_t unrun = works[0].index - step.begin;
+        schedule_.TellProgress(step, unrun + ended, results_.failed(), CaseAt(work.index));
       }
       try {
         JudgeOnDevice(work, lane, mutex);
@@ -210,9 +209,9 @@ class Loop {
       --left[item];
     };
     const auto takes = [&](size_t item, size_t lane) {
-      return health_.AcceptsCases(queues_.IndexOf(lane), group[item].data.executed().spec.op);
+      return health_.AcceptsCases(queues_.IndexOf(lane), works[item].data.executed().spec.op);
     };
-    queues_.ForEach(at_once, group.size(), judge, beside, takes);
+    queues_.ForEach(at_once, works.size(), judge, beside, takes);
     worked_beside_ = worked_beside_ || beside;
   }
 
@@ -286,17 +285,16 @@ class Loop {
     }
   }
 
-  void TimeAll(InFlight& work) {
-    const auto done = [this](PlacedAttempt& result) {
+  void TimeAll(const Step& step, InFlight& work) {
+    const auto done = [&](PlacedAttempt& result) {
       auto& [place, attempt] = result;
       if (attempt.interrupted) ClearTiming(attempt.record);  // that it passed stands
-      later_.NoteTimed(place, attempt);
+      later_.NoteTimed(step, place, attempt);
       results_.Add(place, std::move(attempt));
     };
     try {
       if (!work.untimed.empty()) AwaitIdleWorkers();
-      const auto is_quiet = [this] { return prefetch_.Await(policy_.runner.interrupted); };
-      interleaving_.TimeAll(work.runner, work.untimed, random_, is_quiet, done);
+      interleaving_.TimeAll(work.runner, work.untimed, done);
     } catch (const std::exception& e) {
       work.broken = DescribeException(e);
     }
@@ -313,6 +311,7 @@ class Loop {
     results_.Add({index, devices_.size()}, std::move(attempt));
   }
 
+  std::mt19937_64 random_{DrawEntropy()};  // of orders alone
   Schedule schedule_;
   const std::vector<Device>& devices_;
   const RunPolicy& policy_;
@@ -322,8 +321,8 @@ class Loop {
   Prefetch prefetch_;
   size_t failed_before_ = 0;  // results of a run that is continued
   bool said_unsaved_ = false;
-  bool worked_beside_ = false;             // further workers, since they were last waited for
-  std::mt19937_64 random_{DrawEntropy()};  // of orders alone
+  bool worked_beside_ = false;  // further workers, since they were last waited for
+  const Stopwatch since_start_;
   Interleaving interleaving_;
   LaterPasses later_;
 };

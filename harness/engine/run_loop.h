@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine of a run: cases, devices and a policy become records, written one at a time. A few cases together
-// (CaseGroup) are judged on all devices at once, and then timed one after the other. The inputs and golden values of
-// the next ones are prepared while devices run the present ones, where the host has memory for both, but never while
-// anything is timed.
+// The engine of a run: cases, devices and a policy become records, written one at a time. It takes the steps of the
+// schedule: the cases of a step of the first pass are judged on all devices at once, and then timed one after the
+// other. The inputs and golden values of the next step are prepared while devices run the present one, where the host
+// has memory for both, but never while anything is timed.
 #pragma once
 
 #include <string>

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// How cases are run, and which of them come next. In the first pass a few together are judged before each is timed:
-// devices then wait for each other once a group and not once a case, so that one that compiles for long keeps no core
-// idle. Later rounds and passes (LaterPasses) take one case at a time.
+// How cases are run, and which of them come next, how often. The first pass judges a few cases together before each is
+// timed: devices then wait for each other once a step and not once a case, so that one that compiles for long keeps no
+// core idle. Then come further rounds of timing, and further passes over all results, one case at a time.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -67,24 +69,31 @@ class CaseSource {
   virtual std::string StatusText() const = 0;  // for those who watch
 };
 
-// At least one. Together no larger than kLargeCaseBytes unless alone, as all of a group is in memory at once.
-inline constexpr size_t kMostCasesInGroup = 8;
+// Most cases that are taken together. They are no larger than kLargeCaseBytes unless alone, as all are in memory at
+// once.
+inline constexpr size_t kMostCasesInStep = 8;
 
-struct CaseGroup {
-  size_t begin = 0, end = 0;  // of the run's cases
+// Cases that are taken together, in one pass over all cases, or in one round of timing.
+struct Step {
+  size_t begin = 0, end = 0;  // of the run's cases; at least one
   double bytes = 0;           // of memory that they need together where each is run (BytesNeeded)
+  size_t done = 0;            // cases of the round or pass that are behind it
+  int64_t round = 1, pass = 1;
+  std::vector<RecordPlace> due = {};  // results that a further round times, or a further pass judges, in plan order
+
+  bool IsFirst() const { return round == 1 && pass == 1; }  // what devices are due, Schedule::IsDone says
 };
 
-// Groups all cases, in order. Those of a group together take no more memory than `most_bytes`, so that none is too
+// Groups all cases, in order. Those of a step together take no more memory than `most_bytes`, so that none is too
 // large for its neighbours' sake. `tier` as in ChooseTier.
-std::vector<CaseGroup> GroupCases(std::span<const PlannedCase> cases, const std::string& tier = "auto",
-                                  double most_bytes = std::numeric_limits<double>::infinity());
+std::vector<Step> GroupCases(std::span<const PlannedCase> cases, const std::string& tier = "auto",
+                             double most_bytes = std::numeric_limits<double>::infinity());
 
 class Schedule {
  public:
-  // `source`: null, or where there are more cases. All else outlives this.
+  // `source`: null, or where there are more cases. `random` is of orders alone. All but the cases outlives this.
   Schedule(std::vector<PlannedCase> cases, CaseSource* source, const std::vector<Device>& devices,
-           const RunPolicy& policy);
+           const RunPolicy& policy, std::mt19937_64& random);
 
   // All cases until now, by their places.
   const std::vector<PlannedCase>& cases() const { return cases_; }
@@ -94,32 +103,42 @@ class Schedule {
   // Returns the results that the resumed run has of this case and device, if some are missing; null: it has none.
   const ResumedRun::Begun* FindBegun(size_t index, const Device& device) const;
 
-  // Takes the next group of the first pass; nullopt if there is none now. May append cases: hold no reference to one
-  // across the call.
-  std::optional<CaseGroup> NextGroup();
+  // Takes the next step that can be prepared while the present one runs; nullopt if what comes next follows from that
+  // one's results. May append cases: hold no reference to one across the call.
+  std::optional<Step> NextAhead();
+  // Takes the next step once the present one has ended; nullopt at the end of the run.
+  std::optional<Step> Next(const ResultStore& results);
 
-  // Whether the host has room for the next group while the present one is still loaded. If not, the next one is loaded
+  // Has the next round time this result, too.
+  void TimeAgain(const RecordPlace& place);
+
+  // Whether the host has room for the next step while the present one is still loaded. If not, the next one is loaded
   // after the present one is freed: no case counts as too large because of its neighbours.
-  bool FitTogether(const CaseGroup& present, const CaseGroup& next) const;
+  bool FitTogether(const Step& present, const Step& next) const;
 
-  // Ends a group: frees its cases, of which there may be a million, unless later rounds or passes need them, and tells
-  // the source what they came to.
-  void End(const CaseGroup& group, ResultStore& results, const PoolHealth& health);
+  // Ends a step of the first pass: frees its cases, of which there may be a million, unless later rounds or passes need
+  // them, and tells the source what they came to.
+  void End(const Step& step, ResultStore& results, const PoolHealth& health);
 
-  // Tells the observer of the run: `done` steps, each a case in a round, are behind it.
-  void TellProgress(size_t done, size_t failed, const std::string& current) const;
+  // Tells the observer that `ended` cases of the step are behind the run, and that this one comes next.
+  void TellProgress(const Step& step, size_t ended, size_t failed, const PlannedCase& current) const;
 
  private:
   bool IsDone(size_t index) const;  // on each device
-  void AddGroups();                 // of the cases that are new
+  void AddFirst();                  // steps of the cases that are new
+  // Adds a step for each case with such a result, in random order: what ends the process then takes it from nobody.
+  void AddLater(const std::vector<RecordPlace>& due);
 
   std::vector<PlannedCase> cases_;  // grows where there is a source
   CaseSource* source_;
   const ExpectedCost cost_;
   size_t grouped_ = 0;            // so many of the cases
-  std::deque<CaseGroup> groups_;  // not yet begun
+  std::deque<Step> steps_;        // not yet begun
+  int64_t round_ = 1, pass_ = 1;  // of the last steps added
+  std::vector<RecordPlace> due_;  // in the next round
   const std::vector<Device>& devices_;
   const RunPolicy& policy_;
+  std::mt19937_64& random_;
 };
 
 }  // namespace assay

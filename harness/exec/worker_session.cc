@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/core/base/profile.h"
-#include "harness/exec/call_clock.h"
+#include "harness/exec/shared_time.h"
 #include "harness/exec/wire/wire.h"
 #include "harness/exec/worker_session_plan.h"
 

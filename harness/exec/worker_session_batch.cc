@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "backends/abi/assay_backend.h"
-#include "harness/exec/call_clock.h"
+#include "harness/exec/shared_time.h"
 #include "harness/exec/worker_session.h"
 #include "harness/exec/worker_session_plan.h"
 

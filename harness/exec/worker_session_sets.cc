@@ -10,8 +10,8 @@
 #include "harness/core/base/check.h"
 #include "harness/core/base/profile.h"
 #include "harness/core/base/stopwatch.h"
-#include "harness/exec/call_clock.h"
 #include "harness/exec/observations.h"
+#include "harness/exec/shared_time.h"
 #include "harness/exec/worker_session.h"
 #include "harness/exec/worker_session_plan.h"
 

@@ -9,7 +9,7 @@
 #include "harness/core/data/fill/portable_math.h"
 #include "harness/core/data/infinity.h"
 #include "ops/formula/functions.h"
-#include "ops/formula/library_slopes.h"
+#include "ops/formula/library_functions.h"
 
 namespace assay::formula {
 namespace {

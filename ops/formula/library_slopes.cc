@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/formula/library_slopes.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "harness/core/data/infinity.h"
+#include "ops/formula/library_functions.h"
 
 namespace assay::formula {
 namespace {

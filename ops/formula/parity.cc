@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/formula/parity.h"
+#include "ops/formula/degree.h"
 
 namespace assay::formula {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/compare/environment_change.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "harness/core/base/json_text.h"
+#include "reports/compare/run_history.h"
 
 namespace assay {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/compare/result_series.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "reports/compare/change_point.h"
 #include "reports/compare/compare_policy.h"
 #include "reports/compare/compare_records.h"
+#include "reports/compare/run_history.h"
 #include "reports/compare/run_times.h"
 
 namespace assay {

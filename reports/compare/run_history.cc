@@ -8,8 +8,6 @@
 #include <set>
 #include <tuple>
 
-#include "reports/compare/result_series.h"
-
 namespace assay {
 namespace {
 

@@ -13,9 +13,19 @@
 #include "harness/core/base/result.h"
 #include "harness/core/model/run_comparison.h"
 #include "reports/compare/compare_runs.h"
-#include "reports/compare/environment_change.h"
 
 namespace assay {
+
+// Tells in what two runs differ that their results may depend on: versions, drivers, processor, options.
+//
+// Properties that results may depend on, by name: "cpu", "onednn driver", "variable OMP_NUM_THREADS", "options".
+using RunProperties = std::map<std::string, std::string>;
+
+// From the text of environment.json; none where it holds no object.
+RunProperties ReadRunProperties(const std::string& environment_json);
+
+// "cpu: A -> B" for each that differs, "not set" where one run lacks it.
+std::vector<std::string> ListDifferences(const RunProperties& before, const RunProperties& now);
 
 struct RunOfHistory {
   RunToCompare run;
@@ -56,5 +66,10 @@ std::string HistoryConsole(const RunHistory& history, const HistoryStyle& style)
 std::string HistoryJson(const RunHistory& history, int exit_code);
 // A page with a part for each backend.
 std::string HistoryPage(const RunHistory& history);
+
+// The margins and times of each result through many runs.
+//
+// Adds changes of bound margins and of times, what can be told of times, and the number of results.
+void AddMarginsAndTimes(const std::vector<RunOfHistory>& runs, double minimum_effect, RunHistory& history);
 
 }  // namespace assay

@@ -13,7 +13,6 @@
 #include "reports/incomplete.h"
 #include "reports/pooled.h"
 #include "reports/run_notes.h"
-#include "reports/strictness.h"
 
 namespace assay::html {
 namespace {

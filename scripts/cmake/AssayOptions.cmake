@@ -26,7 +26,7 @@ function(assay_backend_status)
   set_property(GLOBAL PROPERTY ASSAY_REASON_${arg_NAME} "${arg_REASON}")
 endfunction()
 
-# Prints the table, and writes it as initialisers for harness/engine/device/configured_backends.cc.
+# Prints the table, and writes it as initialisers for harness/engine/device/device_selection.cc.
 function(assay_print_configure_table)
   get_property(backends GLOBAL PROPERTY ASSAY_BACKENDS)
   # A backend without a folder in this version still gets its line, so that nothing is silently absent.

@@ -21,6 +21,7 @@
 #include "harness/core/base/statistics.h"
 #include "harness/engine/cases/host_memory.h"
 #include "harness/engine/device/executions.h"
+#include "harness/engine/run_loop.h"
 #include "tests/bench/targets.h"
 #include "tests/support/quiet_observer.h"
 
@@ -116,12 +117,12 @@ class FewestCalls {
 int RunSuite(const std::string& suite, bool with_measures, const std::filesystem::path& folder_path) {
   cli::RunOptions options;
   options.selection.suite = suite;
-  std::vector<std::string> notes;
-  auto prepared = PrepareRun(options, notes);
+  cli::RunSettings run(options);
+  auto prepared = cli::Prepare(run, PrepareRun);
   if (!prepared) return cli::Complain(1, prepared.error().message);
   auto folder = RunFolder::Create(folder_path);
   if (!folder) return cli::Complain(1, folder.error().message);
-  RunPolicy settings = cli::MakePolicy(options, *prepared);
+  RunPolicy& settings = run.policy;
   if (!with_measures) {
     settings.runner.timing = [](Session& session, uint64_t plan, TimedTrial timed, TimingRequest request) {
       return FewestCalls(session, plan, std::move(timed), std::move(request)).Run();

@@ -28,7 +28,7 @@ class CaseRun : public testing::Environment {
   void SetUp() override {
     const std::set<std::string> chosen = ChosenCases();
     if (chosen.empty() || begun_) return;  // or repeated: results stand
-    auto begun = BeginRun(options_, [&](const RunRequest& request, std::vector<std::string>& notes) {
+    auto begun = BeginRun(RunSettings(options_), [&](const RunRequest& request, std::vector<std::string>& notes) {
       auto prepared = PrepareRun(request, notes);
       if (prepared) KeepCases(chosen, *prepared);
       return prepared;

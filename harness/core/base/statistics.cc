@@ -16,6 +16,29 @@ double SortedQuantile(const std::vector<double>& sorted, double q) {
   return sorted[below] + weight * (sorted[above] - sorted[below]);
 }
 
+// P(X <= events) of a binomial distribution.
+double BinomialCdf(int64_t events, int64_t trials, double rate) {
+  const auto n = static_cast<double>(trials);
+  double log_term = n * std::log1p(-rate), sum = std::exp(log_term);
+  for (int64_t k = 1; k <= events; ++k) {
+    const auto x = static_cast<double>(k);
+    log_term += std::log((n - x + 1) / x) + std::log(rate) - std::log1p(-rate);
+    sum += std::exp(log_term);
+  }
+  return sum;
+}
+
+// The rate at which so few events have the chance `miss`.
+double LimitAt(double miss, int64_t events, int64_t trials) {
+  if (events >= trials) return 1;
+  double low = 0, high = 1;
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (low + high) / 2;
+    (BinomialCdf(events, trials, middle) > miss ? low : high) = middle;
+  }
+  return high;
+}
+
 }  // namespace
 
 // In linear time: a timed loop asks after every call for that of all its times.
@@ -32,6 +55,15 @@ TimingSummary Summarise(std::span<const double> seconds) {
   std::sort(sorted.begin(), sorted.end());
   return {SortedQuantile(sorted, 0.5), SortedQuantile(sorted, 0.1), SortedQuantile(sorted, 0.9),
           static_cast<int64_t>(sorted.size())};
+}
+
+double UpperLimit(int64_t events, int64_t trials) {
+  return LimitAt(0.05, events, trials);
+}
+
+Interval ShareInterval(int64_t events, int64_t trials) {
+  if (trials == 0) return {};
+  return {1 - LimitAt(0.025, trials - events, trials), LimitAt(0.025, events, trials)};
 }
 
 }  // namespace assay

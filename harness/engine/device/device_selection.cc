@@ -9,7 +9,6 @@
 
 #include "harness/core/base/glob.h"
 #include "harness/core/base/nearest_word.h"
-#include "harness/engine/device/configured_backends.h"
 
 namespace assay {
 namespace {
@@ -47,6 +46,10 @@ std::string DescribeUnknownName(const std::string& wanted) {
 bool CanBeRenamed(const Device& device) {
   return device.origin != kInstalledOrigin && device.origin != kFrameworkOption;
 }
+
+constexpr ConfiguredBackend kConfigured[] = {
+#include "configured_backends.inc"  // written by CMake (AssayOptions.cmake)
+};
 
 }  // namespace
 
@@ -118,6 +121,22 @@ Status CheckOnePluginEach(const std::vector<Device>& devices) {
         fmt::format("{}; give one of them a name of its own: {} {}-2={}", both, option, device.backend, renamed.path));
   }
   return {};
+}
+
+std::span<const ConfiguredBackend> ListConfiguredBackends() {
+  return kConfigured;
+}
+
+std::string ExplainMissingPlugin(std::string_view backend) {
+  for (const ConfiguredBackend& configured : kConfigured) {
+    if (configured.name != backend) continue;
+    if (!configured.built) return fmt::format("not built: {}", configured.reason);
+    return fmt::format(
+        "configured ({}), but libassay_{}.so is not in lib/assay/plugins beside the program; build it (target gpu for "
+        "cuda and hip, else product) and install it there, or name it with --plugin",
+        configured.reason, backend);
+  }
+  return "";
 }
 
 }  // namespace assay

@@ -2,7 +2,9 @@
 // The devices that --backend and --device name, among those that were found, and that each name means one plugin.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/engine/device/device.h"
@@ -25,5 +27,19 @@ std::string SuggestBackend(const std::vector<Device>& devices, const std::string
 
 // Two plugins of one name would be one column of the report, and --backend could not tell them apart.
 Status CheckOnePluginEach(const std::vector<Device>& devices);
+
+// Lists for each backend whether this build contains it and, if not, why. No backend is left out silently.
+struct ConfiguredBackend {
+  std::string_view name;    // as its plugin calls itself
+  std::string_view option;  // AUTO, ON, OFF, or "-" where there is no choice
+  bool built = false;
+  std::string_view reason;  // the version of its SDK; why it is not built and what to install
+};
+
+// In the order of the configure table.
+std::span<const ConfiguredBackend> ListConfiguredBackends();
+
+// Why there is no plugin of this name, for a backend that this program knows; else "".
+std::string ExplainMissingPlugin(std::string_view backend);
 
 }  // namespace assay

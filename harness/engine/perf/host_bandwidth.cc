@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/engine/perf/host_bandwidth.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -8,6 +6,7 @@
 
 #include "harness/core/base/stopwatch.h"
 #include "harness/engine/perf/all_threads.h"
+#include "harness/engine/perf/host_peak.h"
 
 namespace assay {
 namespace {

@@ -2,6 +2,7 @@
 // Peak arithmetic of the host's processors. assay measures it by itself, so that no plugin takes part.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "harness/core/data/dtype.h"
@@ -29,5 +30,14 @@ NarrowUnits NarrowUnitsOfHost();
 // An upper limit in this arithmetic, `in` being how operands are rounded first; null: none is known. For f32 and f64
 // what was measured, else a generous multiple of it.
 Number MostGflops(const HostPeak& peak, const NarrowUnits& units, DType arithmetic, InputRounding in);
+
+// How fast the host's processors reach its memory.
+struct HostBandwidth {
+  double read_gbytes_per_s = 0;
+  double copy_gbytes_per_s = 0;  // bytes read and bytes written
+};
+
+// The fastest of a few passes over `bytes` of memory, by `threads` threads at once. Takes some tenths of a second.
+HostBandwidth MeasureHostBandwidth(uint64_t bytes, int threads);
 
 }  // namespace assay

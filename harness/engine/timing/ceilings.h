@@ -17,7 +17,6 @@
 #include "harness/engine/cases/host_memory.h"
 #include "harness/engine/device/device.h"
 #include "harness/engine/perf/data_sheet.h"
-#include "harness/engine/perf/host_bandwidth.h"
 #include "harness/engine/perf/host_peak.h"
 #include "harness/engine/perf/machine_state.h"
 #include "harness/engine/perf/roofline.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/engine/timing/probe.h"
-
 #include <algorithm>
 
 #include "harness/core/base/profile.h"
@@ -9,6 +7,7 @@
 #include "harness/engine/device/prepared_plan.h"
 #include "harness/engine/perf/stopping.h"
 #include "harness/engine/timing/timing_run.h"
+#include "harness/engine/timing/witnesses.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "harness/core/base/share_interval.h"
+#include "harness/core/base/statistics.h"
 #include "harness/core/base/text.h"
 
 namespace assay {

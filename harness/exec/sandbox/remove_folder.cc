@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/exec/sandbox/remove_folder.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,6 +9,8 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+
+#include "harness/exec/sandbox/worker_folder.h"
 
 namespace assay {
 namespace {

@@ -15,7 +15,7 @@
 #include <ctime>
 #include <string>
 
-#include "harness/exec/sandbox/remove_folder.h"
+#include "harness/exec/sandbox/worker_folder.h"
 
 namespace assay {
 namespace {

@@ -12,7 +12,6 @@
 
 #include "harness/core/base/cache_folder.h"
 #include "harness/core/data/tensor.h"
-#include "harness/exec/sandbox/remove_folder.h"
 
 namespace assay {
 

@@ -30,4 +30,11 @@ std::filesystem::path PluginCacheFolder(const std::filesystem::path& plugin);
 // "cuda" of "lib/libassay_cuda.so": what stands for a plugin that cannot say its name.
 std::string NameOfPluginFile(const std::filesystem::path& path);
 
+// Removes what a stranger's program has left in a folder, however deep its folders lie in each other and whatever it
+// forbade their owner.
+//
+// Removes the folder with all that is in it, and follows no link. Returns "" or why something is left. Precondition:
+// whoever wrote there has ended.
+[[nodiscard]] std::string RemoveFolder(const std::filesystem::path& folder);
+
 }  // namespace assay

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/hypotheses/narrowed_order.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "harness/judge/hypotheses/recognisers.h"
 #include "harness/judge/statistic/statistic.h"
 
 namespace assay {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/hypotheses/partial_sums.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/judge/hypotheses/recognisers.h"
 #include "harness/judge/hypotheses/sum_order.h"
 
 namespace assay {

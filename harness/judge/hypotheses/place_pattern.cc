@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/hypotheses/place_pattern.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "harness/judge/hypotheses/recognisers.h"
 
 namespace assay {
 namespace {

@@ -8,9 +8,7 @@
 #include <vector>
 
 #include "harness/judge/hypotheses/hypotheses.h"
-#include "harness/judge/hypotheses/narrowed_order.h"
-#include "harness/judge/hypotheses/partial_sums.h"
-#include "harness/judge/hypotheses/place_pattern.h"
+#include "harness/judge/hypotheses/recognisers.h"
 #include "harness/judge/hypotheses/weaker_arithmetic_fit.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/metrics.h"

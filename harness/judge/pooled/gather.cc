@@ -6,8 +6,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "harness/judge/pooled/output_bits.h"
-#include "harness/judge/pooled/roundings.h"
 #include "harness/judge/pooled/values.h"
 #include "harness/judge/statistic/statistic.h"
 

@@ -8,6 +8,7 @@
 #include "harness/core/model/pooled_test.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/pooled/effects.h"
+#include "harness/judge/pooled/values.h"
 
 namespace assay {
 
@@ -17,5 +18,25 @@ namespace assay {
 // `got` is canonical.
 std::vector<PooledTest> GatherPooled(const ElementJudge& judge, const Contract& contract, const Tensor& got,
                                      std::span<const Effect> effects);
+
+// Whether the last bits of results are there: outputs of 19 or 20 bits are within every bound of long sums, but nothing
+// that adds in f32 leaves the last bits zero in all of them.
+//
+// Outputs of f32 and c64, no wider than their accumulator, where S bounds the terms of the last addition.
+bool HasOutputBits(const ElementJudge& judge);
+// The answer is how often the last three bits are zero of results whose rounded golden value has others; by chance 1/8.
+// Precondition: HasOutputBits(judge).
+PooledTest OutputBitsOf(const ElementJudge& judge, const Tensor& got);
+
+// How many results of a narrow type are not the nearest number to what exact arithmetic gives. A computation that is
+// off by delta before it is rounded misses the nearest one in delta / spacing of its results, as the golden value may
+// lie anywhere between two of them: errors of a thousandth of a rounding are counted in 100,000 results.
+//
+// Outputs of f16 and bf16 that depend on many numbers: results of one or two narrow ones come again and again.
+bool HasRoundings(const ElementJudge& judge);
+
+// The answer is their share. `block` values err together; `drift` is how far they may lean, in deviations. Results of
+// equal golden values are of the same numbers and count once. Precondition: HasRoundings(judge).
+PooledTest RoundingsOf(std::span<const PooledValue> values, int64_t block, double drift);
 
 }  // namespace assay

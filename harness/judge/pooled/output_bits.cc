@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/pooled/output_bits.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
+#include "harness/judge/pooled/gather.h"
 #include "harness/judge/pooled/values.h"
 
 namespace assay {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/pooled/roundings.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>
+
+#include "harness/judge/pooled/gather.h"
 
 namespace assay {
 namespace {

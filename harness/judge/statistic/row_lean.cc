@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "harness/judge/statistic/row_factors.h"
-#include "harness/judge/statistic/wide_row_lean.h"
 
 namespace assay {
 namespace {

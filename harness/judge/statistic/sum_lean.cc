@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/statistic/sum_lean.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +7,7 @@
 
 #include "harness/core/base/parallel.h"
 #include "harness/core/data/infinity.h"
+#include "harness/judge/statistic/row_lean.h"
 #include "ops/subproblem.h"
 
 namespace assay {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/statistic/wide_row_lean.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +7,8 @@
 #include "harness/judge/statistic/groups.h"
 #include "harness/judge/statistic/random_data.h"
 #include "harness/judge/statistic/row_factors.h"
+#include "harness/judge/statistic/row_lean.h"
 #include "harness/judge/statistic/statistic.h"
-#include "harness/judge/statistic/sum_lean.h"
 
 namespace assay {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/tools/candidate/explanation.h"
-
 #include <fmt/format.h>
 
 #include <string_view>
 
 #include "harness/core/base/amounts.h"
+#include "harness/tools/candidate/judge_results.h"
 
 namespace assay {
 namespace {

@@ -9,8 +9,6 @@
 
 #include "harness/core/model/pooled_test.h"
 #include "harness/engine/results/exit_code.h"
-#include "harness/tools/candidate/explanation.h"
-#include "harness/tools/candidate/speed.h"
 
 namespace assay {
 namespace {

@@ -32,4 +32,27 @@ Ruling JudgeCandidate(const JudgedRun& run);
 Ruling MakeUnloadedRuling(const std::string& reason);
 Ruling MakeUnjudgedRuling(const std::string& reason);
 
+// A judgement in words, for people and for programs that write kernels.
+//
+// In one line each.
+std::string RejectedLine(const Ruling& ruling);
+std::string AcceptedLine(const Ruling& ruling);
+
+std::string ExplainRejection(const Ruling& ruling);
+std::string ExplainAcceptance(const Ruling& ruling);
+std::string ExplainError(const Ruling& ruling);
+
+// "1.42 times as fast as the reference (1.38 to 1.47)", or why that is not known.
+std::string SpeedText(const CandidateSpeed& speed);
+
+// How fast a candidate is beside the reference, of what was timed in turns.
+struct SpeedPair {
+  const Record *candidate = nullptr, *reference = nullptr;
+};
+
+// The fastest implementation that has a time; null if none has.
+const Record* FastestOf(const std::vector<const Record*>& records);
+
+CandidateSpeed CompareSpeed(const std::vector<SpeedPair>& pairs);
+
 }  // namespace assay

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/tools/candidate/explanation.h"
+#include "harness/tools/candidate/judge_results.h"
 
 namespace assay {
 namespace {

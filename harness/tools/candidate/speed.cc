@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/tools/candidate/speed.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "harness/core/base/statistics.h"
+#include "harness/tools/candidate/judge_results.h"
 #include "reports/compare/run_times.h"
 
 namespace assay {

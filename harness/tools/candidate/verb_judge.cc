@@ -178,7 +178,7 @@ PrepareFunction PreparedWith(const JudgeSide& candidate, const JudgeSide& refere
 
 int RunAndJudge(JudgeOptions& options, const JudgeSide& candidate, const JudgeSide& reference,
                 const JudgeSelection& cases, RulingContext context) {
-  auto begun = BeginRun(options.run, PreparedWith(candidate, reference, cases));
+  auto begun = BeginRun(RunSettings(options.run), PreparedWith(candidate, reference, cases));
   if (!begun) return begun.error();
   BegunRun& run = **begun;
   run.policy.all_in_turns = true;

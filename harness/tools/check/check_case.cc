@@ -18,8 +18,6 @@
 #include "harness/judge/judge.h"
 #include "harness/judge/judge_output.h"
 #include "harness/judge/statistic/random_data.h"
-#include "harness/tools/check/advice.h"
-#include "harness/tools/check/check_exact.h"
 #include "harness/tools/check/intermediates.h"
 #include "harness/tools/check/tensor_args.h"
 #include "ops/empty_operands.h"

@@ -92,4 +92,19 @@ AttributeText AttributeTextFor(Asker asker);
 Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserTensors& user,
                                   const std::function<void(const char* stage)>& begin);
 
+// The next step after a user's result that is no plain pass, chosen by what was found and by what the operator has.
+//
+// "look at what is special about these places: ..."; "" of a plain pass. Reads the findings alone.
+std::string AdviceFor(const UserTensors& user, const CheckResult& result);
+
+// Whether a user's data are such as `--exact-ulp` asks for.
+//
+// Operands are multiples of one power of two each, of as many bits as the contract's accumulator holds or their own
+// type has, and keep their values where the contract rounds operands; the partial sums of sums of products (matmul,
+// conv, reduce of kind sum) are within the accumulator's bits. Of softmax, attention, fft and the kinds mean, prod, l2
+// and logsumexp the operands alone are checked: that their functions and divisions are exact is the user's word.
+// Selections (max, min, argmax, argmin) are exact on any data. A usage error names the first operand, or output, of
+// which that is not so. Precondition: user.data has its golden values.
+Status CheckExactData(const UserTensors& user);
+
 }  // namespace assay

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/tools/check/check_exact.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "harness/core/data/infinity.h"
 #include "harness/judge/localise.h"
+#include "harness/tools/check/check_case.h"
 #include "ops/exact_code.h"
 
 namespace assay {

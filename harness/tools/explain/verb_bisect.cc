@@ -19,9 +19,7 @@
 #include "harness/core/base/json_text.h"
 #include "harness/engine/device/interpreter.h"
 #include "harness/tools/explain/bisection.h"
-#include "harness/tools/explain/verb_bisect_revisions.h"
 #include "harness/tools/explain/verb_bisect_settings.h"
-#include "harness/tools/explain/verb_setting_run.h"
 
 namespace assay::cli {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/tools/explain/verb_bisect_revisions.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "harness/core/base/atomic_file.h"
 #include "harness/core/base/text.h"
 #include "harness/core/base/whole_file.h"
+#include "harness/tools/explain/verb_bisect_settings.h"
 
 namespace assay::cli {
 namespace {

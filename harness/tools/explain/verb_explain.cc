@@ -21,7 +21,6 @@
 #include "harness/tools/explain/evidence.h"
 #include "harness/tools/explain/holding_contract.h"
 #include "harness/tools/explain/ranking.h"
-#include "harness/tools/explain/verb_explain_folders.h"
 #include "harness/tools/explain/verb_explain_sources.h"
 
 namespace assay::cli {

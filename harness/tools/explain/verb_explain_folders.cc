@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/tools/explain/verb_explain_folders.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "harness/tools/bundle/stored_outputs.h"
 #include "harness/tools/check/case_files.h"
 #include "harness/tools/check/tensor_args.h"
+#include "harness/tools/explain/verb_explain_sources.h"
 #include "reports/compare/between_backends.h"
 
 namespace assay::cli {

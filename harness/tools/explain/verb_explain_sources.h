@@ -3,6 +3,7 @@
 // ReadFolder.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -26,5 +27,15 @@ ReadCases ReadTensors(const CheckRequest& request);
 // Executes the case by each implementation on each device that the options select, with the inputs that `request` names
 // in place of the case's own.
 ReadCases ExecuteCase(const std::string& id, const RunOptions& options, const CheckRequest& request);
+
+// The folders that assay explain reads: of a failure, of a run that keeps outputs, and of cases that were computed
+// elsewhere.
+//
+// More cases than anybody reads at once, and than memory may hold.
+inline constexpr size_t kMostCasesOfFolder = 20;
+
+// Reads the cases of a folder whose ids match `filter`, as --filter has it. By default a run's are those that fail.
+// Errors: the folder is none of these three, none of its cases match and have outputs, or too many do.
+ReadCases ReadFolder(const std::filesystem::path& folder, const std::string& filter);
 
 }  // namespace assay::cli

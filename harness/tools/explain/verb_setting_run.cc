@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/tools/explain/verb_setting_run.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "harness/core/base/text.h"
 #include "harness/engine/results/finished_run.h"
 #include "harness/engine/trial/reproduction.h"
+#include "harness/tools/explain/verb_bisect_settings.h"
 
 namespace assay::cli {
 namespace fs = std::filesystem;

@@ -107,7 +107,7 @@ std::vector<PlannedCase> Explorer::Next() {
   for (; !smaller_.empty(); smaller_.pop_front()) add(std::move(smaller_.front()));
   if (!cases.empty() || settings_.is_time_over()) return cases;
   if (explored_ >= kMostUntaken && taken_ == 0) return cases;
-  for (size_t without = 0; cases.size() < kMostCasesInGroup && without < operators_.size();) {
+  for (size_t without = 0; cases.size() < kMostCasesInStep && without < operators_.size();) {
     if (settings_.cases > 0 && explored_ == settings_.cases) break;
     std::optional<CaseSpec> spec = operators_[turn_++ % operators_.size()].exploration.Next();
     without = spec ? 0 : without + 1;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/tools/explore/slice_bits.h"
-
 #include <algorithm>
 #include <numeric>
 
 #include "harness/engine/cases/prepared_case.h"
 #include "harness/engine/device/executions.h"
 #include "harness/engine/device/prepared_plan.h"
+#include "harness/tools/explore/threshold_search.h"
 #include "ops/slices.h"
 #include "ops/subproblem.h"
 

@@ -117,7 +117,7 @@ ThresholdSearch::OfOperator ThresholdSearch::MakeLadders(const Operator& op) con
 std::vector<PlannedCase> ThresholdSearch::Next() {
   std::vector<PlannedCase> cases;
   if (settings_.is_time_over() || operators_.empty()) return cases;
-  for (size_t without = 0; cases.size() < kMostCasesInGroup && without < operators_.size();) {
+  for (size_t without = 0; cases.size() < kMostCasesInStep && without < operators_.size();) {
     if (settings_.cases > 0 && given_ == settings_.cases) break;
     std::optional<PlannedCase> planned = NextOf(operators_[turn_++ % operators_.size()]);
     without = planned ? 0 : without + 1;

@@ -239,7 +239,7 @@ tl::expected<PreparedRun, Refusal> PrepareExploring(const RunRequest& request, c
 // Begins it, and says the seed; else the exit code.
 tl::expected<std::unique_ptr<BegunRun>, int> BeginExploring(const ExploreOptions& options, ExploreSettings& explore) {
   auto begun = BeginRun(
-      options.run,
+      RunSettings(options.run),
       [&](const RunRequest& run, std::vector<std::string>& notes) { return PrepareExploring(run, explore, notes); },
       {{"explore", {{"seed", explore.seed}}}});
   if (!begun) return begun;

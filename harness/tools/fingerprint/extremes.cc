@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/tools/fingerprint/extremes.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "harness/engine/device/executions.h"
+#include "harness/tools/fingerprint/slice_passport.h"
 
 namespace assay {
 namespace {

@@ -2,6 +2,7 @@
 // Random sums, computed again as a passport says.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "harness/tools/fingerprint/passport.h"
@@ -17,5 +18,15 @@ double PredictSum(const Passport& passport, const ProbeSum& terms, DType out);
 // Sets `predicted` where order and rounding are known, and the sums are of the terms as they are. Errors: the
 // backend's.
 Status Predict(Prober& prober, Passport& passport);
+
+// Recorded results that a passport gives to the bit. Such a result is `reordered`: right but for the order and the
+// roundings of its sums.
+struct RecordedResult {
+  std::string case_id, input_hash, output_hash;
+};
+
+// Sets `reordered` and `unexplained`. Neither gets results of which nothing can be said: the passport does not predict
+// all random sums, the operator does not show its terms, or there are too many of them.
+void ExplainResults(const std::vector<RecordedResult>& results, Passport& passport);
 
 }  // namespace assay

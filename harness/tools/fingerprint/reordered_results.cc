@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/tools/fingerprint/reordered_results.h"
 
 #include <algorithm>
 #include <optional>

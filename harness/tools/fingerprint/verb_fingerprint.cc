@@ -23,7 +23,7 @@
 #include "harness/plan/selection.h"
 #include "harness/tools/fingerprint/function_passport.h"
 #include "harness/tools/fingerprint/passport.h"
-#include "harness/tools/fingerprint/reordered_results.h"
+#include "harness/tools/fingerprint/prediction.h"
 #include "harness/tools/fingerprint/slice_passport.h"
 #include "ops/bound_case.h"
 #include "reports/compare/passports.h"

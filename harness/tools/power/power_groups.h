@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/core/base/statistics.h"
 #include "harness/core/model/record.h"
-#include "harness/tools/power/power_interval.h"
 #include "harness/tools/power/power_tally.h"
 
 namespace assay {
@@ -43,5 +44,18 @@ struct ChannelPower {
   int64_t alone = 0;   // of them, those that no other does
 };
 std::vector<ChannelPower> PowerByChannel(const PowerTally& tally);
+
+// How sure a share is that was measured on cases drawn at random.
+//
+// Counts of one cluster: all pairs of a case that was drawn.
+struct DrawnTogether {
+  int64_t events = 0, trials = 0;
+};
+
+// Confidence interval of a share if whole clusters were drawn at random: pairs of one case share its data and shape,
+// and are caught or missed together more often than pairs of different ones. The trials are divided by the design
+// effect, the variance between clusters over that of independent trials, if it is above 1 (Korn and Graubard 1998). If
+// all are caught, or none, the design effect is unknown and each cluster counts as one trial.
+Interval ClusteredInterval(std::span<const DrawnTogether> clusters);
 
 }  // namespace assay

@@ -9,7 +9,6 @@
 
 #include "harness/engine/trial/trial_runner.h"
 #include "harness/tools/power/power_groups.h"
-#include "harness/tools/power/power_interval.h"
 
 namespace assay {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/tools/power/power_sample.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "harness/core/data/tensor.h"
+#include "harness/tools/power/power_loop.h"
 
 namespace assay {
 namespace {

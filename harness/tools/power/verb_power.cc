@@ -25,7 +25,6 @@
 #include "harness/plan/catalog.h"
 #include "harness/tools/power/power_loop.h"
 #include "harness/tools/power/power_naming.h"
-#include "harness/tools/power/power_sample.h"
 #include "harness/tools/power/power_text.h"
 
 namespace assay::cli {

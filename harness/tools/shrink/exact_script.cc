@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/tools/shrink/exact_script.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 
 #include "harness/tools/explain/forms.h"
 #include "harness/tools/shrink/script_parts.h"
+#include "harness/tools/shrink/shrunk_failure.h"
 #include "ops/conv/conv.h"
 #include "ops/formula/formula_text.h"
 #include "ops/matmul/matmul.h"

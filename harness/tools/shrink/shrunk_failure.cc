@@ -7,7 +7,6 @@
 #include "harness/core/base/stopwatch.h"
 #include "harness/engine/cases/prepared_case.h"
 #include "harness/plan/shrink.h"
-#include "harness/tools/shrink/simpler_data.h"
 #include "ops/empty_operands.h"
 
 namespace assay {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/tools/shrink/simpler_data.h"
-
 #include <algorithm>
 #include <cmath>
+
+#include "harness/tools/shrink/shrunk_failure.h"
 
 namespace assay {
 namespace {

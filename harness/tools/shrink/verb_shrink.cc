@@ -21,9 +21,7 @@
 #include "harness/tools/explain/case_with_outputs.h"
 #include "harness/tools/explain/still_fails.h"
 #include "harness/tools/explain/verb_case_on_devices.h"
-#include "harness/tools/shrink/exact_script.h"
 #include "harness/tools/shrink/shrunk_failure.h"
-#include "harness/tools/shrink/simpler_data.h"
 
 namespace assay::cli {
 namespace {

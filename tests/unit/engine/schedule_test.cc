@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "harness/core/model/case_spec.h"
 #include "harness/engine/cases/host_memory.h"
+#include "tests/support/quiet_observer.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace assay {
 namespace {
@@ -22,21 +26,21 @@ std::vector<PlannedCase> Planned(size_t count, const std::string& id) {
 constexpr char kSmall[] = "softmax/f32/shape=4x8/fill=normal/seed=0";
 constexpr char kTenMebibytes[] = "softmax/f32/shape=1024x1280/fill=normal/seed=0";  // 5 MiB in, 5 MiB out
 
-std::vector<size_t> Sizes(const std::vector<CaseGroup>& groups) {
+std::vector<size_t> Sizes(const std::vector<Step>& steps) {
   std::vector<size_t> sizes;
   size_t begin = 0;
-  for (const CaseGroup& group : groups) {
-    EXPECT_EQ(group.begin, begin);  // all cases, in order
-    begin = group.end;
-    sizes.push_back(group.end - group.begin);
+  for (const Step& step : steps) {
+    EXPECT_EQ(step.begin, begin);  // all cases, in order
+    begin = step.end;
+    sizes.push_back(step.end - step.begin);
   }
   return sizes;
 }
 
 TEST(CaseGroups, HoldAllCasesInOrderAndNoMoreThanTheMost) {
   EXPECT_TRUE(GroupCases({}).empty());
-  EXPECT_EQ(Sizes(GroupCases(Planned(2 * kMostCasesInGroup + 1, kSmall))),
-            (std::vector<size_t>{kMostCasesInGroup, kMostCasesInGroup, 1}));
+  EXPECT_EQ(Sizes(GroupCases(Planned(2 * kMostCasesInStep + 1, kSmall))),
+            (std::vector<size_t>{kMostCasesInStep, kMostCasesInStep, 1}));
 }
 
 TEST(CaseGroups, AreTogetherNoLargerThanACaseThatIsNotLarge) {
@@ -52,6 +56,60 @@ TEST(CaseGroups, TakeTogetherNoMoreThanThereIs) {
   EXPECT_DOUBLE_EQ(GroupCases(cases)[0].bytes, 5 * one);
   EXPECT_EQ(Sizes(GroupCases(cases, "auto", 2.5 * one)), (std::vector<size_t>{2, 2, 1}));
   EXPECT_EQ(Sizes(GroupCases(cases, "auto", 0)), (std::vector<size_t>(5, 1))) << "what is too large is so alone";
+}
+
+class Steps : public testing::Test {
+ protected:
+  Steps() { policy_.tier = "auto"; }
+
+  const TemporaryFolder temporary_;
+  RunFolder folder_ = RunFolder::Create(temporary_.Path("run")).value();
+  QuietObserver observer_;
+  const std::vector<Device> devices_;
+  RunPolicy policy_;
+  std::mt19937_64 random_;
+  ResultStore results_{folder_, policy_.expectations, observer_};
+};
+
+TEST_F(Steps, OfFurtherRoundsAreTheCasesThatPassedInTheRoundBefore) {
+  policy_.rounds = 4;
+  Schedule schedule(Planned(3, kSmall), nullptr, devices_, policy_, random_);
+  const std::optional<Step> first = schedule.Next(results_);
+  ASSERT_TRUE(first && first->IsFirst());
+  EXPECT_EQ(first->end, 3U);
+  EXPECT_FALSE(schedule.NextAhead()) << "it is not known yet what passes";
+  for (const size_t index : {2, 0}) schedule.TimeAgain({index, 0});
+  std::set<size_t> cases;
+  for (size_t done = 0; done < 2; ++done) {
+    const std::optional<Step> step = schedule.Next(results_);
+    ASSERT_TRUE(step);
+    EXPECT_EQ(step->round, 2);
+    EXPECT_EQ(step->done, done);
+    EXPECT_EQ(step->due, (std::vector<RecordPlace>{{step->begin, 0}}));
+    cases.insert(step->begin);
+  }
+  EXPECT_EQ(cases, (std::set<size_t>{0, 2}));
+  schedule.TimeAgain({2, 0});
+  EXPECT_EQ(schedule.Next(results_)->round, 3);
+  EXPECT_FALSE(schedule.Next(results_)) << "nothing passed in the third round";
+}
+
+TEST_F(Steps, OfFurtherPassesAreTheCasesWithResults) {
+  policy_.repetition.passes = 3;
+  Schedule schedule(Planned(3, kSmall), nullptr, devices_, policy_, random_);
+  ASSERT_TRUE(schedule.Next(results_));
+  Record record;
+  record.implementation = "plain", record.verdict = "pass";
+  results_.Restore({1, 0, 0}, record);
+  record.verdict = "unsupported";
+  results_.Restore({2, 0, 0}, record);
+  for (int64_t pass = 2; pass <= 3; ++pass) {
+    const std::optional<Step> step = schedule.Next(results_);
+    ASSERT_TRUE(step);
+    EXPECT_EQ(step->pass, pass);
+    EXPECT_EQ(step->begin, 1U);
+  }
+  EXPECT_FALSE(schedule.Next(results_));
 }
 
 }  // namespace

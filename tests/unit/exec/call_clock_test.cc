@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/exec/call_clock.h"
-
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <thread>
+
+#include "harness/exec/shared_time.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/exec/sandbox/remove_folder.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "golden/fft/fft_error.h"
-#include "golden/fft/unit_root.h"
+#include "golden/fft/fft_transform.h"
 #include "harness/core/base/parallel.h"
 #include "tests/support/mpfr_dft.h"
 

@@ -8,7 +8,6 @@
 
 #include <fstream>
 
-#include "golden/store/store_format.h"
 #include "golden/sums/sum.h"
 #include "harness/core/base/atomic_file.h"
 #include "harness/core/data/safetensors.h"

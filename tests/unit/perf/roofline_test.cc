@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/engine/perf/host_bandwidth.h"
+#include "harness/engine/perf/host_peak.h"
 
 namespace assay {
 namespace {

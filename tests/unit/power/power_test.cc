@@ -11,8 +11,7 @@
 
 #include "harness/tools/power/power_envelope.h"
 #include "harness/tools/power/power_groups.h"
-#include "harness/tools/power/power_interval.h"
-#include "harness/tools/power/power_sample.h"
+#include "harness/tools/power/power_loop.h"
 #include "harness/tools/power/power_tally.h"
 #include "harness/tools/power/power_text.h"
 

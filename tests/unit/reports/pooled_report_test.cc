@@ -7,7 +7,6 @@
 #include "reports/junit.h"
 #include "reports/markdown.h"
 #include "reports/pooled.h"
-#include "reports/strictness.h"
 #include "reports/summary.h"
 #include "tests/unit/reports/made_record.h"
 

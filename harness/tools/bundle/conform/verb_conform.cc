@@ -100,8 +100,8 @@ Status CheckControlIsThere(const Profile& profile) {
 }
 
 // The finding, or an exit code.
-tl::expected<ControlFinding, int> RunControl(const Profile& profile, RunOptions control) {
-  auto begun = BeginRun(std::move(control), PrepareRun);
+tl::expected<ControlFinding, int> RunControl(const Profile& profile, const RunOptions& control) {
+  auto begun = BeginRun(RunSettings(control), PrepareRun);
   if (!begun) return tl::unexpected(begun.error());
   const LoopResult result = (*begun)->RunAll(std::move((*begun)->prepared.selection.cases));
   if (result.interrupted) return tl::unexpected(Complain(kExitInterrupted, "interrupted in the negative control"));
@@ -140,7 +140,7 @@ int Conform(ConformOptions options) {
   if (!secret) return Complain(kExitUsage, secret.error().message);
   const uint64_t seed = SeedOf(*secret, options.run.evidence.challenge, kDrawnSeeds);
   Fix(profile->cases, seed, options.run);
-  auto begun = BeginRun(options.run, PrepareOneDevice, {{kProfileKey, profile->name}});
+  auto begun = BeginRun(RunSettings(options.run), PrepareOneDevice, {{kProfileKey, profile->name}});
   if (!begun) return begun.error();
   BegunRun& run = **begun;
   const auto evidence = BeginEvidence(options.run.evidence, *std::move(secret), run);

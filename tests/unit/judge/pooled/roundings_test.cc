@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/pooled/roundings.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "harness/judge/pooled/gather.h"
 
 namespace assay {
 namespace {

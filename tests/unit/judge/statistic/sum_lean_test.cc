@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/statistic/sum_lean.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,6 +7,7 @@
 #include <functional>
 #include <thread>
 
+#include "harness/judge/statistic/row_lean.h"
 #include "ops/formula_operator.h"
 #include "tests/support/operator_cases.h"
 
