@@ -216,12 +216,25 @@ class SameNumbers(unittest.TestCase):
             (lambda x: xp(x).clip(x, min=-0.5) * xp(x).clip(x, max=0.4), [x]),
             (lambda x, y: xp(x).clip(x, -0.5 * y, None), [x, y]),
             (lambda x: xp(x).maximum(xp(x).minimum(x, 0.3), -0.3), [x]),
+            (lambda x, y: xp(x).fmax(x, y) - xp(x).fmin(y, 0.5), [x, np.flip(y)]), (lambda x: xp(x).fmin(0.3, x), [x]),
             (lambda x: xp(x).any(x > 1, axis=1), [x]), (lambda x: xp(x).all(x < 1, axis=0), [x]),
             (lambda x: xp(x).sum(x > 0, axis=1), [x]),
             (lambda x: 18 - (xp(x).where(x < 1, 1, 0) + xp(x).where(x < 2, 1, 0)), [np.array([18, 0, 1, 255], np.uint8)]),
             (lambda m, x: xp(x).where(m, x, 0.0), [mask, x]),
             (lambda m, x: xp(x).where(~m & (x < 0.1), x, 0.0), [mask, x]),
             (lambda m: xp(m).sum(m, axis=0), [mask])])
+
+    def test_nan_wins_in_maximum_and_loses_in_fmax(self):
+        x = np.array([[1, np.nan, np.nan], [np.nan, -np.inf, 5]], np.float32)
+        y = np.array([[2, 3, np.nan], [-7, np.nan, np.inf]], np.float32)
+        for propagates, ignores in (("maximum", "fmax"), ("minimum", "fmin")):
+            for stated, computed in ((propagates, ignores), (ignores, propagates)):
+                stated_of = lambda x, y: getattr(assay.namespace(x), stated)(x, y)
+                self.assertTrue(assay.check(stated_of, [x, y], getattr(np, stated)(x, y)).passed_strictly, stated)
+                self.assertEqual(assay.check(stated_of, [x, y], getattr(np, computed)(x, y)).verdict, "mismatch", stated)
+        scaled = lambda x, y: assay.namespace(x).fmax(x * 1.7, assay.namespace(x).exp(y))  # of numbers with errors of their own
+        with np.errstate(all="ignore"):
+            self.assertTrue(assay.check(scaled, [x, y], np.fmax(x * np.float32(1.7), np.exp(y))).passed)
 
     def test_operands_may_be_conditions(self):
         @assay.operator("masked", types=["f32-i8-f32"], roles={"mask": "condition"})
