@@ -65,7 +65,7 @@ void LaterPasses::WithCase(const PlannedCase& planned, const std::string& left_o
   std::string why;
   try {
     const Result<PreparedCase> data =
-        PrepareCase(*planned.Bound(), policy_.tier, policy_.store, MemoryUse::kRun, policy_.sample);
+        PrepareCase(*planned.Bound(), policy_.tier, policy_.store, MemoryUse::kRun, LimitsOf(policy_, planned));
     if (data) {
       TrialRunner runner(planned, *data, policy_.runner);
       return work(runner, *data);
