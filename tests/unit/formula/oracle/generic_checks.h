@@ -68,6 +68,11 @@ struct TwinCount {
   std::string example = {};  // a case with terms that are not seen
 };
 using TwinReport = std::map<std::pair<std::string, std::string>, TwinCount>;
-Findings CheckTwins(const Subject& subject, TwinReport& twins);
+// How long axes are in turn. Of sums with fewer than `least_terms` nothing is asked.
+inline constexpr int64_t kLongSum = 32;
+struct TwinLengths {
+  int64_t long_least = 300, long_most = 1100, least_terms = kLongSum;
+};
+Findings CheckTwins(const Subject& subject, TwinReport& twins, const TwinLengths& lengths = {});
 
 }  // namespace assay::test
