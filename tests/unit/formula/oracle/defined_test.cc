@@ -74,5 +74,18 @@ TEST_F(Defined, TwinsShowMissingTerms) {
   }
 }
 
+TEST_F(Defined, NineOfTenElementsAreJudged) {
+  for (const FormulaOperator* op : operators_) {
+    JudgedReport report;
+    CountJudged(*op, report);
+    for (const auto& [key, count] : report) {
+      const auto& [output, types, fill] = key;
+      const double share = static_cast<double>(count.judged) / static_cast<double>(count.all);
+      fmt::print("{:60} judged {:.3f}\n", fmt::format("{} {} {} {}", op->schema().op, types, output, fill), share);
+      EXPECT_GE(share, 0.9) << op->schema().op << " " << types << " " << output << " " << fill;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay::test

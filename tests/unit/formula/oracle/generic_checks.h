@@ -56,6 +56,13 @@ inline constexpr size_t kHardCases = 60;
 inline constexpr uint64_t kExecutionsOfHardData = 40;
 Findings CheckExecutionsOfHardData(const Subject& subject);
 
+// Elements of which something is promised, by output, list of types and fill.
+struct JudgedCount {
+  int64_t judged = 0, all = 0;
+};
+using JudgedReport = std::map<std::tuple<std::string, std::string, std::string>, JudgedCount>;
+void CountJudged(const Subject& subject, JudgedReport& report);
+
 // A bound that no output of any types comes near is of no use. `checked` counts outputs with their schedules.
 inline constexpr double kLeastSlack = 0.05;
 Findings CheckSlack(const SlackReport& slack);
