@@ -150,13 +150,19 @@ Golden EvaluateIntegers(const Operand& output, const Graph& graph, const std::ve
 
 }  // namespace
 
-// A special value in an operand that reaches whole outputs hides
-// everything else: half of the cases keep such operands free of them.
 std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
+  const FillSpec fill = ParseFill(problem.spec.fill).value();
+  std::vector<Tensor> inputs = DrawInputs(problem, fill);
+  if (HasNaN(fill)) return KeepMostJudged(problem, std::move(inputs));
+  return inputs;
+}
+
+// A special value in an operand that reaches whole outputs hides everything else: half of the cases keep such operands
+// free of them.
+std::vector<Tensor> FormulaOperator::DrawInputs(const Problem& problem, FillSpec fill) const {
   const Definition definition = WholeDefinitionOf(problem);
   const Graph& graph = definition.graph();
   const formula::BlockPlan plan(graph, graph.outputs[0]);
-  FillSpec fill = ParseFill(problem.spec.fill).value();
   std::vector<OperandLines> lines;
   const Shape& shape = problem.outputs[0].shape;
   const int64_t turn = std::accumulate(shape.begin(), shape.end(), static_cast<int64_t>(problem.spec.seed % 2));

@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "harness/core/data/fill/fill.h"
 #include "ops/formula/definition.h"
 #include "ops/operator.h"
 
@@ -76,6 +77,10 @@ class FormulaOperator final : public Operator {
   std::optional<size_t> OutputOfDoubles(const Problem& problem, size_t input) const;
   Status CheckIsHeld(const Problem& problem, size_t input, const Tensor& tensor) const;
   Problem OneLane(const Problem& problem, size_t output) const;
+  std::vector<Tensor> DrawInputs(const Problem& problem, FillSpec fill) const;
+  // Replaces the largest numbers of special values by ordinary ones in so many slices that nine of ten results have a
+  // bound (formula_special_inputs.cc).
+  std::vector<Tensor> KeepMostJudged(const Problem& problem, std::vector<Tensor> inputs) const;
   std::optional<Twin> MakeTieTwin(const Problem& problem, size_t output, const Contract& contract) const;
   // For formulas that saturate.
   std::optional<Twin> MakeRoundingTwin(const Problem& problem, size_t output, const Contract& contract) const;

@@ -24,6 +24,7 @@ using formula::Role;
 
 constexpr double kMostWork = 2e8;             // numbers that mutants of a case may take
 constexpr uint64_t kWindowSeed = 0x77696e64;  // any constant: a twin does not depend on the case's seed
+constexpr uint64_t kSignSeed = 0x7369676e;    // likewise
 constexpr double kDetectable = 4;             // a missing term has to be this many times the tolerance
 
 // The element of a lane in which a fault shows best: by the change relative to the result, of those that are no small
@@ -97,10 +98,21 @@ void ShowWindow(const Shape& shape, std::vector<bool> along, const Window& windo
   }
 }
 
+// Numbers of one size and random sign; codes without a sign have random bits.
+void ShowSigns(DType type, uint64_t operand, double size, std::vector<double>& values) {
+  const RandomStream random(kSignSeed, operand);
+  const bool is_code = type == DType::kU8;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint64_t bits = random.Bits(i);
+    values[i] = is_code ? static_cast<double>(bits >> 56) : (bits >> 63) != 0 ? -size : size;
+  }
+}
+
 struct TwinForm {
   formula::AxisSet axes = 0;  // that the window lies along
   int64_t terms = 0;
   size_t carrier = SIZE_MAX;  // the operand that shows the window; SIZE_MAX: none does
+  bool signs = false;         // no window: all operands of data have random signs
   bool operator==(const TwinForm&) const = default;
 };
 
@@ -158,7 +170,7 @@ std::vector<TwinForm> FormsOf(const formula::Definition& definition) {
 }
 
 // One operand shows the window; others are ones, so that no factor hides a term that is visible, and what is subtracted
-// is zero.
+// is zero. A term that shows only where several operands vary, as one of a score before a softmax, needs signs.
 std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Problem& problem, const TwinForm& form,
                                  const Window& window) {
   std::vector<Tensor> inputs;
@@ -168,7 +180,9 @@ std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Pr
     const Role role = definition.roles()[i];
     const double other = role == Role::kOffset || role == Role::kZero ? 0 : 1;
     std::vector<double> values(static_cast<size_t>(tensor.size()), other);
-    if (i == form.carrier) {
+    if (form.signs && role == Role::kData) {
+      ShowSigns(tensor.dtype(), i, window.size, values);
+    } else if (i == form.carrier) {
       std::vector<bool> along;
       for (const int axis : axes) along.push_back(formula::Has(form.axes, axis));
       ShowWindow(problem.inputs[i].shape, along, window, values);
@@ -303,10 +317,14 @@ std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, size_t out
     // Larger terms where ones do not show everything: beside a constant, say, that is added to a mean square.
     for (const double size : {1.0, 64.0, 4096.0}) {
       const int64_t end = is_first ? form.terms : 2 * form.terms;  // others with all terms as well
-      for (int64_t visible = 2; visible < end && (size == 1 || most_seen < tried); visible *= 2) {
+      // Two equal terms have no deviation from their mean.
+      for (int64_t visible = form.terms == 2 ? 1 : 2; visible < end && (size == 1 || most_seen < tried); visible *= 2) {
         if (!is_first && (most_seen >= tried || (spent += work) > kMostWork)) break;
         try_window(form, {std::min(visible, form.terms), size});
       }
+    }
+    for (const double size : {1.0, 0.25, 4.0}) {
+      if (is_first && most_seen < tried) try_window({.signs = true}, {.size = size});
     }
   }
   if (most_seen == 0) return std::nullopt;
@@ -316,7 +334,8 @@ std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, size_t out
   twin.tolerances = TolerancesOf(golden, Bound(problem, output, golden, contract), problem.outputs[output].dtype);
   twin.expected = golden.value;
   twin.costly = true;
-  twin.code = fmt::format("{} equal terms in each line", best.visible);
+  twin.code =
+      best_form.signs ? "terms of one size and random sign" : fmt::format("{} equal terms in each line", best.visible);
   return twin;
 }
 

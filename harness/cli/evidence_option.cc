@@ -30,6 +30,11 @@ Result<std::string> ReadSecret(const std::filesystem::path& path) {
                   path.string(), kLeastSecret, kMostSecret));
 }
 
+const PlannedCase* FindSampled(const std::vector<PlannedCase>& cases) {
+  const auto sampled = std::ranges::find_if(cases, [](const PlannedCase& planned) { return planned.sample > 0; });
+  return sampled == cases.end() ? nullptr : &*sampled;
+}
+
 }  // namespace
 
 Result<std::string> FindSecret(const EvidenceOptions& options) {
@@ -38,6 +43,12 @@ Result<std::string> FindSecret(const EvidenceOptions& options) {
 
 Result<BegunEvidence> BeginEvidence(const EvidenceOptions& options, BegunRun& run) {
   if (options.results == 0) return BegunEvidence();
+  if (const PlannedCase* sampled = FindSampled(run.prepared.selection.cases); sampled != nullptr) {
+    return UsageError(
+        fmt::format("--evidence keeps whole results, and {} has a sample ({}) judged: leave it out with "
+                    "--filter '-{}'",
+                    sampled->spec.Id(), sampled->where, sampled->spec.Id()));
+  }
   auto secret = FindSecret(options);
   if (!secret) return tl::unexpected(secret.error());
   return BeginEvidence(options, *std::move(secret), run);

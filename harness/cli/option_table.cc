@@ -32,6 +32,11 @@ std::string CheckTime(std::string& text) {
   return fmt::format("'{}' is not a time; give one such as 90s, 10m or 8h", text);
 }
 
+std::string CheckSize(std::string& text) {
+  const auto bytes = ParseBytes(text);
+  return bytes && *bytes > 0 ? "" : fmt::format("'{}' is not a size; give one such as 500M or 10Gi", text);
+}
+
 std::string CheckLaunch(std::string& text) {
   const auto numbers = ParsePerBackend({text});
   return numbers ? "" : numbers.error().message;
@@ -263,6 +268,10 @@ Rows MakeJudgingRows() {
        "judge about this many elements of outputs that have more, at the cost of golden values of these alone; such "
        "cases are executed on no other data",
        {.limits = {1, 1'000'000'000}, .effect = Effect::kCarried, .recorded = true}},
+      {"--max-memory",
+       Field<&RunOptions::max_memory>(),
+       "leave out each case that needs more of this host's memory, as unsupported, with what it needs: 500M, 10Gi",
+       {.value = "SIZE", .check = CheckSize, .recorded = true}},
       {"--store,!--no-store", Field<&RunOptions::store>(),
        "keep golden values between runs, which is the default, or do not"},
   };

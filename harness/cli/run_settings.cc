@@ -71,7 +71,8 @@ RunnerSettings MakeRunnerSettings(const RunOptions& options) {
 RunPolicy MakePolicy(const RunOptions& options) {
   RunPolicy policy{.runner = MakeRunnerSettings(options)};
   policy.tier = options.tier;
-  policy.sample = options.sample.value_or(0);
+  policy.limits.sample = options.sample.value_or(0);
+  if (!options.max_memory.empty()) policy.limits.most_bytes = static_cast<double>(*ParseBytes(options.max_memory));
   policy.rounds = options.perf ? options.rounds : 1;
   policy.most_failures = static_cast<size_t>(options.most_failures);
   if (options.retries) policy.retries = {.most = *options.retries, .of_answers = true};

@@ -103,7 +103,7 @@ int ListCases(const PlanOptions& options, bool verbose) {
       continue;
     }
     fmt::print("{}\t{}\t{}\t{}\t{}\t{:.3g} GB\n", c.spec.Id(), RequirementOf(c), fmt::join(c.tags, ","), c.source,
-               c.where, 1e-9 * BytesNeeded(c.Bound()->problem, MemoryUse::kRun, tier));
+               c.where, 1e-9 * BytesNeeded(c.Bound()->problem, MemoryUse::kRun, tier, c.sample));
   }
   return kExitOk;
 }

@@ -19,7 +19,8 @@ struct RunRequest {
   BackendOptions backend;
   std::vector<std::string> expectations;  // files; empty: the shipped ones
   std::string tier = "auto";              // auto | fast | reproducible
-  std::optional<int64_t> sample;          // elements of larger outputs that are judged; none: all are
+  std::optional<int64_t> sample;          // elements of larger outputs that are judged; none: as suites say, or all
+  std::string max_memory;                 // "10Gi", for a case; "": all that there is
 };
 
 struct PreparedRun : PlannedRun {

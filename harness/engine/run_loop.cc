@@ -57,7 +57,7 @@ class Loop {
         health_(devices, policy.set_aside_after),
         results_(folder, policy.expectations, *policy.observer, {policy.most_passes, source != nullptr}),
         queues_(devices, policy.devices_at_once),
-        prefetch_(policy.tier, policy.store, !AreAllUnavailable(devices), policy.sample),
+        prefetch_(policy.tier, policy.store, !AreAllUnavailable(devices)),
         interleaving_(devices, policy, random_, [this] { return prefetch_.Await(policy_.runner.interrupted); }),
         later_(schedule_, devices, policy, results_, queues_, health_, interleaving_) {
     folder.SetWait({.say = [&policy](const std::string& text) { policy.observer->Noted(text); },
@@ -103,8 +103,8 @@ class Loop {
   const PlannedCase& CaseAt(size_t index) const { return schedule_.cases()[index]; }
 
   void Prepare(const Step& step) {
-    std::vector<SharedCase> cases;
-    for (size_t i = step.begin; i < step.end; ++i) cases.push_back(CaseAt(i).Bound());
+    std::vector<WantedCase> cases;
+    for (size_t i = step.begin; i < step.end; ++i) cases.push_back({CaseAt(i).Bound(), LimitsOf(policy_, CaseAt(i))});
     prefetch_.Begin(std::move(cases));
   }
 
@@ -141,7 +141,7 @@ class Loop {
     for (size_t i = step.begin; i < step.end; ++i) {
       const auto& data = prepared[i - step.begin];
       if (!data) {
-        AddUnrunCase(i, data.error().message);
+        AddUnrunCase(i, data.error());
         continue;
       }
       works.emplace_back(i, CaseAt(i), *data, policy_.runner);
@@ -164,7 +164,7 @@ class Loop {
       if (work.broken.empty()) TimeAll(step, work);
       for (auto& [place, attempt] : work.untimed) results_.Add(place, std::move(attempt));
       results_.EndCase(work.index, work.data, work.runner);
-      if (!work.broken.empty()) AddUnrunCase(work.index, work.broken);
+      if (!work.broken.empty()) AddUnrunCase(work.index, {ErrorCode::kInternal, work.broken});
     }
   }
 
@@ -301,13 +301,15 @@ class Loop {
   }
 
   // A case of the suite that its operator refuses or that is too large: shown with the case, not the end of a run.
-  void AddUnrunCase(size_t index, const std::string& why) {
+  void AddUnrunCase(size_t index, const Error& error) {
     const PlannedCase& planned = CaseAt(index);
     Attempt attempt;
     attempt.record = MakeCaseRecord(planned, PreparedCase{}, Device{});
     attempt.record.backend = kHarnessBackend;
     attempt.record.reproduce = ReproductionLine(policy_.runner, planned, Device{}, "");
-    attempt.SetVerdict(Verdict::kError, ResultClass::kNone, planned.where.empty() ? why : planned.where + ": " + why);
+    const bool is_left_out = error.code == ErrorCode::kUnsupported;
+    attempt.SetVerdict(is_left_out ? Verdict::kUnsupported : Verdict::kError, ResultClass::kNone,
+                       planned.where.empty() ? error.message : planned.where + ": " + error.message);
     results_.Add({index, devices_.size()}, std::move(attempt));
   }
 

@@ -26,12 +26,19 @@ std::vector<std::string> ListRunningBackends(const std::vector<Device>& devices)
 
 }  // namespace
 
+CaseLimits LimitsOf(const RunPolicy& policy, const PlannedCase& planned) {
+  CaseLimits limits = policy.limits;
+  if (limits.sample == 0) limits.sample = planned.sample;
+  return limits;
+}
+
 std::vector<Step> GroupCases(std::span<const PlannedCase> cases, const std::string& tier, double most_bytes) {
   std::vector<Step> steps;
   double together = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
     const SharedCase bound = cases[i].Bound();
-    const double bytes = bound->problem.bytes, needs = BytesNeeded(bound->problem, MemoryUse::kRun, tier);
+    const double bytes = bound->problem.bytes,
+                 needs = BytesNeeded(bound->problem, MemoryUse::kRun, tier, cases[i].sample);
     const bool fits = !steps.empty() && steps.back().end - steps.back().begin < kMostCasesInStep &&
                       together + bytes <= kLargeCaseBytes && steps.back().bytes + needs <= most_bytes;
     if (!fits) {

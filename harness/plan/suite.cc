@@ -26,6 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int64_t kMostSampled = 1'000'000'000;
+
 Status CheckIsText(std::string_view bytes, const std::string& name) {
   const size_t at = FindNonText(bytes);
   if (at == std::string_view::npos) return {};
@@ -80,6 +82,7 @@ class SuiteParser {
   struct Scope {
     std::string requirement, tag, source;
     bool timed = true;
+    int64_t sample = 0;
     double thorough = std::numeric_limits<double>::infinity();  // cases of each operator and list of types
     std::map<std::string, double> planned;                      // since `thorough` was set
   };
@@ -91,11 +94,13 @@ class SuiteParser {
     if (first == "tag") return Tag(line, scope);
     if (first == "timed") return SetTimed(line, scope);
     if (first == "thorough") return SetThorough(line, scope);
+    if (first == "sample") return SetSample(line, scope);
     if (first == "others") return AddOthers(line, scope);
     Result<std::vector<PlannedCase>> family = ExpandFamily(line, ops_);
     if (!family) return tl::unexpected(family.error());
     for (PlannedCase& planned : *family) {
       planned.timed = scope.timed;
+      planned.sample = scope.sample;
       planned.thorough = scope.planned[planned.spec.op + DTypeListText(planned.spec.dtypes)]++ < scope.thorough;
       if (Status status = Add(line, std::move(planned), scope); !status) return status;
     }
@@ -190,6 +195,17 @@ class SuiteParser {
     return {};
   }
 
+  static Status SetSample(const SuiteLine& line, Scope& scope) {
+    const std::string_view text = line.words.back().text;
+    const auto count = ParseNumber<int64_t>(text);
+    if (line.words.size() != 2 || (text != "all" && !(count && *count >= 1 && *count <= kMostSampled))) {
+      return line.Fail(line.words.back().column,
+                       fmt::format("sample takes a number from 1 to {}, or all; write: sample 4096", kMostSampled));
+    }
+    scope.sample = count.value_or(0);
+    return {};
+  }
+
   Status Add(const SuiteLine& line, PlannedCase planned, const Scope& scope) {
     const auto [it, is_new] = index_of_id_.try_emplace(planned.spec.Id(), cases_.size());
     if (is_new) {
@@ -213,6 +229,7 @@ class SuiteParser {
     if (known.source.empty()) known.source = scope.source;
     known.timed = known.timed || planned.timed;
     known.thorough = known.thorough || planned.thorough;
+    known.sample = known.sample == 0 || planned.sample == 0 ? 0 : std::max(known.sample, planned.sample);
     return {};
   }
 

@@ -20,9 +20,12 @@
 //       the following lines have so many cases of each operator and list of types that are executed 40 times over where
 //       they are not timed (RunnerSettings::repetitions), in relation to other executions. The others are executed 20
 //       times. `thorough all` ends it.
-// None of require, tag, timed and thorough reaches into an included file or out of one. '#' starts a comment at the
-// beginning of a line or after a space, so that it may stand inside a URL. A case that several lines plan is planned
-// once, with all their tags; two lines that require different things of it are an error.
+//   sample 4096
+//       about so many elements of each larger output of the following lines are judged, unless the run says another
+//       number; `sample all` ends it.
+// None of require, tag, timed, thorough and sample reaches into an included file or out of one. '#' starts a comment at
+// the beginning of a line or after a space, so that it may stand inside a URL. A case that several lines plan is
+// planned once, with all their tags; two lines that require different things of it are an error.
 #pragma once
 
 #include <functional>
@@ -61,6 +64,7 @@ struct PlannedCase {
   SharedCase held = {};           // what Bound() gives, where that is something else than its operator makes of `spec`
   bool timed = true;              // false: planned by `others` and after `timed no` alone; shapes that are of no use
   bool thorough = true;           // false: planned after `thorough N` alone, beyond the first N
+  int64_t sample = 0;             // elements that are judged after `sample N`; 0: all
 
   // Returns the bound case. Precondition: the operator takes it, as OpCatalog::bind has checked.
   SharedCase Bound() const { return held ? held : BindCase(spec).value(); }

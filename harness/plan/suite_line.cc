@@ -224,9 +224,10 @@ Result<std::vector<PlannedCase>> ExpandFamilyOf(const Word& op, const SuiteLine&
   }
   if (schema == nullptr) {
     return line.Fail(
-        op.column, fmt::format("'{}' is neither an operator nor one of include, others, require, tag, thorough, timed; "
-                               "operators: {}{}",
-                               op.text, fmt::join(ops.names, " "), OperatorHint(op.text, ops.names)));
+        op.column,
+        fmt::format("'{}' is neither an operator nor one of include, others, require, sample, tag, thorough, timed; "
+                    "operators: {}{}",
+                    op.text, fmt::join(ops.names, " "), OperatorHint(op.text, ops.names)));
   }
   std::vector<Axis> axes;
   for (size_t i = 1; i < line.words.size(); ++i) {

@@ -63,6 +63,30 @@ class SampledRun(Cli):
         key = lambda r: (r["implementation"], r["sample_judged"], r["sample_seed"], r["output_hash"])
         self.assertEqual([key(r) for r in again], [key(r) for r in records])
 
+    def test_a_suite_asks_for_a_sample_of_some_cases(self):
+        suite = self.dir / "some.suite"
+        suite.write_text("sample 64\nmatmul dtypes=f32 m=70 n=50 k=8\nsample all\nmatmul dtypes=f32 m=71 n=50 k=8\n")
+        words = ("--suite", str(suite), "--backend", "cpu", "--impl", "naive", "--no-perf")
+        _, records = self.run_cases(*words)
+        judged = {r["case_id"]: (r["verdict"], r["sample_judged"], " --sample 64" in r["reproduce"]) for r in records}
+        whole = LARGE.replace("m=70", "m=71")
+        self.assertEqual(judged, {LARGE: ("pass", 64, True), whole: ("pass", None, False)})
+        _, records = self.run_cases(*words, "--sample", "100", out="stated")
+        self.assertEqual({(r["sample_judged"], r["reproduce"].count("--sample")) for r in records}, {(100, 1)})
+        self.fails(2, "some.suite:2) judged", "run", *words, "--evidence", "3", "--out", "kept")
+
+    def test_a_case_that_needs_more_memory_is_left_out(self):
+        words = ("--case", LARGE, "--case", SMALL, "--backend", "cpu", "--impl", "naive", "--no-perf")
+        done, records = self.run_cases(*words, "--max-memory", "1M")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = {r["case_id"]: (r["backend"], r["verdict"]) for r in records}
+        self.assertEqual(found, {LARGE: ("assay", "unsupported"), SMALL: ("cpu", "pass")})
+        [left_out] = [r["reason"] for r in records if r["verdict"] == "unsupported"]
+        self.assertRegex(left_out, r"left out: .* need about 0\.00\d+ GB .* more than the 0\.001 GB of --max-memory")
+        _, records = self.run_cases(*words, "--max-memory", "1Gi", out="enough")
+        self.assertEqual({r["verdict"] for r in records}, {"pass"})
+        self.fails(2, "'much' is not a size", "run", *words, "--max-memory", "much")
+
     def test_it_is_no_evidence(self):
         self.run_cases("--case", LARGE, "--backend", "cpu", *SAMPLE)
         self.fails(2, "bundle a run of whole cases", "bundle", "out", "-o", "mine.assay.tar.zst")

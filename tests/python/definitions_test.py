@@ -8,13 +8,14 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import numpy as np
 
 import assay
 import one_wrong_element
-from assay import _namespace
+from assay import _define, _namespace
 
 RANDOM = np.random.default_rng(5)
 GUIDE = pathlib.Path(__file__).resolve().parents[2] / "harness/python/DEFINITIONS.md"
@@ -61,6 +62,24 @@ class Traced(unittest.TestCase):
                 traced = assay.check(function, inputs, output).to_dict()
                 for key in ("verdict", "class", "worst_elements", "bound_margin", "stat_margin", "contract", "flops"):
                     self.assertEqual(stated[key], traced[key], key)
+
+    def test_twenty_operations_are_traced_bound_and_judged_within_five_milliseconds(self):
+        def chain(x, g):
+            xp = assay.namespace(x)
+            y = x * xp.rsqrt(xp.mean(x * x, axis=-1, keepdims=True) + 1e-5) * g
+            a = xp.silu(y) + xp.tanh(y)
+            b = xp.exp(a - xp.max(a, axis=-1, keepdims=True))
+            c = b / xp.sum(b, axis=-1, keepdims=True)
+            return xp.where(c > 0.1, xp.sqrt(c), c * c) + xp.maximum(y, 0.0) * 0.5 - xp.abs(x)
+        x, g = draw(3, 4), draw(4)
+        self.assertGreaterEqual(len(_define.trace_plain(chain, [("x", (3, 4)), ("g", (4,))], {}, None)["nodes"]), 20)
+        y, times = chain(x, g), []
+        for constant in range(40):  # which makes another operator
+            began = time.process_time()
+            verdict = assay.check(lambda x, g: chain(x, g) + constant, [x, g], y + np.float32(constant))
+            times.append(time.process_time() - began)
+            self.assertNotEqual(verdict.verdict, "mismatch")
+        self.assertLess(min(times), 5e-3)
 
     def test_right_results_of_numpy_pass_and_wrong_ones_do_not(self):
         q, k, v = draw(10, 64), draw(20, 64), draw(20, 8)
@@ -216,12 +235,25 @@ class SameNumbers(unittest.TestCase):
             (lambda x: xp(x).clip(x, min=-0.5) * xp(x).clip(x, max=0.4), [x]),
             (lambda x, y: xp(x).clip(x, -0.5 * y, None), [x, y]),
             (lambda x: xp(x).maximum(xp(x).minimum(x, 0.3), -0.3), [x]),
+            (lambda x, y: xp(x).fmax(x, y) - xp(x).fmin(y, 0.5), [x, np.flip(y)]), (lambda x: xp(x).fmin(0.3, x), [x]),
             (lambda x: xp(x).any(x > 1, axis=1), [x]), (lambda x: xp(x).all(x < 1, axis=0), [x]),
             (lambda x: xp(x).sum(x > 0, axis=1), [x]),
             (lambda x: 18 - (xp(x).where(x < 1, 1, 0) + xp(x).where(x < 2, 1, 0)), [np.array([18, 0, 1, 255], np.uint8)]),
             (lambda m, x: xp(x).where(m, x, 0.0), [mask, x]),
             (lambda m, x: xp(x).where(~m & (x < 0.1), x, 0.0), [mask, x]),
             (lambda m: xp(m).sum(m, axis=0), [mask])])
+
+    def test_nan_wins_in_maximum_and_loses_in_fmax(self):
+        x = np.array([[1, np.nan, np.nan], [np.nan, -np.inf, 5]], np.float32)
+        y = np.array([[2, 3, np.nan], [-7, np.nan, np.inf]], np.float32)
+        for propagates, ignores in (("maximum", "fmax"), ("minimum", "fmin")):
+            for stated, computed in ((propagates, ignores), (ignores, propagates)):
+                stated_of = lambda x, y: getattr(assay.namespace(x), stated)(x, y)
+                self.assertTrue(assay.check(stated_of, [x, y], getattr(np, stated)(x, y)).passed_strictly, stated)
+                self.assertEqual(assay.check(stated_of, [x, y], getattr(np, computed)(x, y)).verdict, "mismatch", stated)
+        scaled = lambda x, y: assay.namespace(x).fmax(x * 1.7, assay.namespace(x).exp(y))  # of numbers with errors of their own
+        with np.errstate(all="ignore"):
+            self.assertTrue(assay.check(scaled, [x, y], np.fmax(x * np.float32(1.7), np.exp(y))).passed)
 
     def test_operands_may_be_conditions(self):
         @assay.operator("masked", types=["f32-i8-f32"], roles={"mask": "condition"})

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <new>
@@ -120,6 +121,17 @@ Status CheckFits(const Problem& problem, MemoryUse use, const std::string& tier,
               fmt::format("the case is too large for this host: its tensors and golden values ({}) need about {}, and "
                           "{} of memory are available; make the shape smaller",
                           OperandsText(problem), Gigabytes(bytes), Gigabytes(available_bytes)));
+}
+
+Status CheckPermitted(const Problem& problem, MemoryUse use, const std::string& tier, double most_bytes,
+                      int64_t sample) {
+  if (std::isinf(most_bytes)) return {};
+  const double bytes = BytesNeeded(problem, use, tier, sample);
+  if (bytes <= most_bytes) return {};
+  return Fail(ErrorCode::kUnsupported,
+              fmt::format("left out: its tensors and golden values ({}) need about {} of this host's memory, more than "
+                          "the {} of --max-memory",
+                          OperandsText(problem), Gigabytes(bytes), Gigabytes(most_bytes)));
 }
 
 void KeepFreedMemory() {

@@ -33,6 +33,10 @@ double AvailableBytesIn(const std::filesystem::path& meminfo, const std::filesys
 Status CheckFits(const Problem& problem, MemoryUse use, const std::string& tier, double available_bytes,
                  int64_t sample = 0);
 
+// An error of kUnsupported that says how much the case needs where the user permits less; infinity: any amount.
+Status CheckPermitted(const Problem& problem, MemoryUse use, const std::string& tier, double most_bytes,
+                      int64_t sample = 0);
+
 // Checks against the memory of this host. Before it refuses, it returns memory that the program freed but keeps to the
 // kernel and asks `available_bytes` again: whether a case fits does not depend on earlier ones.
 Status CheckFitsHost(const Problem& problem, MemoryUse use, const std::string& tier,

@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kInterruptPoll{50};
 
-Result<PreparedCase> PrepareOne(const BoundCase& bound, const std::string& tier, const GoldenStore& store,
-                                int64_t sample) {
+Result<PreparedCase> PrepareOne(const WantedCase& wanted, const std::string& tier, const GoldenStore& store) {
+  const BoundCase& bound = *wanted.bound;
   const SpanContext context(bound.problem.spec.Id(), "", "");
   try {
-    Result<PreparedCase> data = PrepareCase(bound, tier, store, MemoryUse::kRun, sample);
+    Result<PreparedCase> data = PrepareCase(bound, tier, store, MemoryUse::kRun, wanted.limits);
     if (data && IsLarge(bound.problem)) ReturnFreedMemory();
     return data;
   } catch (const std::exception& e) {
@@ -26,20 +26,20 @@ Result<PreparedCase> PrepareOne(const BoundCase& bound, const std::string& tier,
 
 }  // namespace
 
-Prefetch::Prefetch(std::string tier, const GoldenStore& store, bool executed, int64_t sample)
-    : tier_(std::move(tier)), store_(store), executed_(executed), sample_(sample) {}
+Prefetch::Prefetch(std::string tier, const GoldenStore& store, bool executed)
+    : tier_(std::move(tier)), store_(store), executed_(executed) {}
 
 Prefetch::~Prefetch() {
   if (thread_.joinable()) thread_.detach();
 }
 
-void Prefetch::Begin(std::vector<SharedCase> group) {
+void Prefetch::Begin(std::vector<WantedCase> group) {
   std::packaged_task<PreparedCases()> task(
-      [group = std::move(group), tier = tier_, store = store_, executed = executed_, sample = sample_] {
+      [group = std::move(group), tier = tier_, store = store_, executed = executed_] {
         const ProfiledThread thread("next cases");
         PreparedCases prepared;
-        for (const SharedCase& bound : group) {
-          prepared.push_back(executed ? PrepareOne(*bound, tier, store, sample) : WithoutData(*bound, tier));
+        for (const WantedCase& wanted : group) {
+          prepared.push_back(executed ? PrepareOne(wanted, tier, store) : WithoutData(*wanted.bound, tier));
         }
         return prepared;
       });

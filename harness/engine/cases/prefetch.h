@@ -14,17 +14,22 @@ namespace assay {
 
 using PreparedCases = std::vector<Result<PreparedCase>>;
 
+// A case that is to be prepared, as by PrepareCase.
+struct WantedCase {
+  SharedCase bound;
+  CaseLimits limits;
+};
+
 class Prefetch {
  public:
-  // `tier` as in ChooseTier, `sample` as in PrepareCase. `executed`: whether any device may execute the cases; else
-  // they get no data (WithoutData).
-  Prefetch(std::string tier, const GoldenStore& store, bool executed = true, int64_t sample = 0);
+  // `tier` as in ChooseTier. `executed`: whether any device may execute the cases; else they get no data (WithoutData).
+  Prefetch(std::string tier, const GoldenStore& store, bool executed = true);
 
   // Leaves behind what is still being prepared, so that an interrupt does not wait for a golden value.
   ~Prefetch();
 
   // Precondition: what was begun before was taken.
-  void Begin(std::vector<SharedCase> group);
+  void Begin(std::vector<WantedCase> group);
 
   // Whether what was begun, if anything, is ready; false when the user interrupts before.
   bool Await(const std::function<bool()>& interrupted) const;
@@ -39,7 +44,6 @@ class Prefetch {
   std::string tier_;
   GoldenStore store_;
   bool executed_;
-  int64_t sample_;
   std::future<PreparedCases> next_;
   std::thread thread_;  // makes next_; it owns what it works on
 };

@@ -156,11 +156,13 @@ Result<PreparedCase> PrepareInputs(const BoundCase& bound) {
 }
 
 Result<PreparedCase> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store,
-                                 MemoryUse use, int64_t sample) {
-  const Status fits = CheckFitsHost(bound.problem, use, tier, AvailableBytes, sample);
+                                 MemoryUse use, const CaseLimits& limits) {
+  if (Status permitted = CheckPermitted(bound.problem, use, tier, limits.most_bytes, limits.sample); !permitted)
+    return tl::unexpected(permitted.error());
+  const Status fits = CheckFitsHost(bound.problem, use, tier, AvailableBytes, limits.sample);
   if (!fits) return tl::unexpected(fits.error());
   PreparedCase data = MakeData(bound);
-  DrawSample(sample, data);
+  DrawSample(limits.sample, data);
 
   const Span span(Phase::kGolden);
   const Stopwatch golden_time;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -76,10 +77,16 @@ Result<PreparedCase> PrepareInputs(const BoundCase& bound);
 // Overload for an ad-hoc case (not from a plan). May also fail in Operator::Bind, as may PrepareCase for a CaseSpec.
 Result<PreparedCase> PrepareInputs(const CaseSpec& spec);
 
-// `tier` as in ChooseTier. `sample`: about so many elements of larger outputs are judged, and golden values are those
-// of these; 0: all are. Error: it does not fit into memory, with what it is for.
+// How much of a case is judged, and what that may take.
+struct CaseLimits {
+  int64_t sample = 0;  // about so many elements of larger outputs, of which alone golden values are made; 0: all
+  double most_bytes = std::numeric_limits<double>::infinity();  // of this host's memory
+};
+
+// `tier` as in ChooseTier. Errors: kUnsupported where it needs more than limits.most_bytes; it does not fit into
+// memory, with what it is for.
 Result<PreparedCase> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store,
-                                 MemoryUse use = MemoryUse::kRun, int64_t sample = 0);
+                                 MemoryUse use = MemoryUse::kRun, const CaseLimits& limits = {});
 Result<PreparedCase> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store);
 
 // Data of a case that is not executed: it has neither inputs nor golden values.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "harness/plan/catalog.h"
@@ -44,6 +45,8 @@ std::string ReproductionLine(const RunnerSettings& settings, const PlannedCase& 
   if (!selector.empty()) line += " --backend " + Quoted(selector);
   if (!implementation.empty()) line += " --impl " + Quoted(implementation);
   if (!planned.requirement.empty()) line += " --contract " + Quoted(planned.requirement);
+  const bool has_sample = std::ranges::find(settings.carried, "--sample") != settings.carried.end();
+  if (planned.sample > 0 && !has_sample) line += fmt::format(" --sample {}", planned.sample);
   for (const auto* words : {&device.plugin_words, &settings.carried}) {
     for (const std::string& word : *words) line += " " + Quoted(word);
   }

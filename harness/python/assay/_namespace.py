@@ -31,6 +31,16 @@ class Networks:
     def pow(self, x: Any, y: Any) -> Any: return x**y
     def silu(self, x: Any) -> Any: return x * self.sigmoid(x)  # type: ignore[attr-defined]
 
+    def fmax(self, x: Any, y: Any) -> Any: return self._less_nan(x, y, self.maximum(x, y))  # type: ignore[attr-defined]
+    def fmin(self, x: Any, y: Any) -> Any: return self._less_nan(x, y, self.minimum(x, y))  # type: ignore[attr-defined]
+
+    def _less_nan(self, x: Any, y: Any, extreme: Any) -> Any:
+        """The other number beside a NaN; in `extreme`, which is one of the two, NaN wins."""
+        for one, other in ((x, y), (y, x)):
+            if not isinstance(one, numbers.Real):
+                extreme = self.where(self.isnan(one), other, extreme)  # type: ignore[attr-defined]
+        return extreme
+
     def one_hot(self, indices: Any, num_classes: Any) -> Any:
         """A condition: whether each of the classes, which are a last axis, is the one that is named."""
         return indices[..., None] == self.arange(num_classes)  # type: ignore[attr-defined]
@@ -265,6 +275,8 @@ class _NumPyNamespace(Networks):
         import numpy
         return getattr(numpy, name)
 
+    def fmax(self, x: Any, y: Any) -> Any: return self.__getattr__("fmax")(x, y)
+    def fmin(self, x: Any, y: Any) -> Any: return self.__getattr__("fmin")(x, y)
     def sigmoid(self, x: Any) -> Any: return 1 / (1 + self.exp(-x))
     def rsqrt(self, x: Any) -> Any: return 1 / self.sqrt(x)
     def relu(self, x: Any) -> Any: return self.maximum(x, 0)

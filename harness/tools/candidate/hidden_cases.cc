@@ -43,6 +43,7 @@ std::vector<PlannedCase> WithSecretSeeds(std::span<const PlannedCase> visible, u
     PlannedCase other = Planned(std::move(spec), planned.requirement);
     other.timed = planned.timed;
     other.thorough = planned.thorough;
+    other.sample = planned.sample;
     cases.push_back(std::move(other));
   }
   return cases;

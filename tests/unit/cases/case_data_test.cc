@@ -53,7 +53,7 @@ TEST(SampledCase, HasGoldenValuesOfItsElementsAlone) {
   const GoldenStore store(root);
   const BoundCase bound = **BindCase(ParseId("softmax/f32/shape=64x9x40,axis=1/fill=normal/seed=0").value());
   const PreparedCase whole = PrepareCase(bound, "auto", store).value();
-  const PreparedCase made = PrepareCase(bound, "auto", store, MemoryUse::kRun, 500).value();
+  const PreparedCase made = PrepareCase(bound, "auto", store, MemoryUse::kRun, {.sample = 500}).value();
   ASSERT_TRUE(made.whole.has_value());
   EXPECT_EQ(made.executed().spec, bound.problem.spec);
   EXPECT_EQ(HashInputs(made.executed_inputs()), whole.input_hash);
@@ -64,7 +64,7 @@ TEST(SampledCase, HasGoldenValuesOfItsElementsAlone) {
     const auto there = static_cast<size_t>(made.whole->sample.ElementOf(0, i));
     EXPECT_EQ(golden.value[static_cast<size_t>(i)], whole.golden().value[there]) << i;
   }
-  const PreparedCase again = PrepareCase(bound, "auto", store, MemoryUse::kRun, 500).value();
+  const PreparedCase again = PrepareCase(bound, "auto", store, MemoryUse::kRun, {.sample = 500}).value();
   EXPECT_EQ(again.golden_hash, made.golden_hash);
   EXPECT_NE(again.golden_hash, whole.golden_hash);
   std::filesystem::remove_all(root);
@@ -76,7 +76,7 @@ TEST(SampledCase, HasNoStoredGoldenValueOfAnotherShape) {
   std::filesystem::remove_all(root);
   const GoldenStore store(root);
   const auto prepare = [](const char* id, const GoldenStore& in) {
-    return PrepareCase(**BindCase(ParseId(id).value()), "auto", in, MemoryUse::kRun, 500).value();
+    return PrepareCase(**BindCase(ParseId(id).value()), "auto", in, MemoryUse::kRun, {.sample = 500}).value();
   };
   const PreparedCase wide = prepare("softmax/f32/shape=60x9x40,axis=1/fill=normal/seed=0", store);
   const char* const other = "softmax/f32/shape=40x9x60,axis=1/fill=normal/seed=0";

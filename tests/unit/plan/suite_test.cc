@@ -112,6 +112,20 @@ TEST(Suite, AsManyOfEachOperatorAndListOfTypesAreThoroughAsItSays) {
               ElementsAre("matmul/bf16/m=3,n=1,k=1/fill=normal/seed=0", "matmul/bf16/m=4,n=1,k=1/fill=normal/seed=0"));
 }
 
+TEST(Suite, CasesOfWhichASampleIsJudged) {
+  const auto cases = Cases(
+      "matmul dtypes=f32 m=1 n=1 k=1\n"
+      "sample 64\n"
+      "matmul dtypes=f32 m=1|2|3 n=1 k=1\n"
+      "sample 100\n"
+      "matmul dtypes=f32 m=3 n=1 k=1\n"
+      "sample all\n"
+      "matmul dtypes=f32 m=4 n=1 k=1\n");
+  std::vector<int64_t> samples;
+  for (const PlannedCase& planned : cases) samples.push_back(planned.sample);
+  EXPECT_THAT(samples, ElementsAre(0, 64, 100, 0));  // all of the first, as a line before wants it whole
+}
+
 TEST(Suite, TagsHoldUntilTheNextOneAndUrlsMayContainAHash) {
   const auto cases = Cases(
       "tag layer.3.ffn source=https://example.org/paper#table.3  # why\n"
@@ -222,6 +236,9 @@ TEST(Suite, EveryErrorSaysWhereExactlyAndWhatToWrite) {
       {"others gelu", "s.suite:1:8: ", "write: others"},
       {"timed never", "s.suite:1:7: ", "timed takes yes or no"},
       {"thorough", "s.suite:1:1: ", "write: thorough 2"},
+      {"sample", "s.suite:1:1: ", "write: sample 4096"},
+      {"sample 0", "s.suite:1:8: ", "a number from 1 to 1000000000, or all"},
+      {"sample some", "s.suite:1:8: ", "write: sample 4096"},
       {"thorough 0", "s.suite:1:10: ", "a number of at least 1, or all"},
       {"cover pairs matmul", "s.suite:1:1: ", "assay list cases --suite covering --op matmul lists cases"},
       {"tag", "s.suite:1:1: ", "write: tag layer.3.ffn source=URL"},

@@ -16,7 +16,7 @@ class _Jax(Networks):
     softmax, log_softmax = staticmethod(jax.nn.softmax), staticmethod(jax.nn.log_softmax)
     rsqrt, erf = staticmethod(jax.lax.rsqrt), staticmethod(jax.scipy.special.erf)
     square, pow, var, std = staticmethod(jnp.square), staticmethod(jnp.pow), staticmethod(jnp.var), staticmethod(jnp.std)
-    expand_dims, split = staticmethod(jnp.expand_dims), staticmethod(jnp.split)
+    expand_dims, split, fmax, fmin = map(staticmethod, (jnp.expand_dims, jnp.split, jnp.fmax, jnp.fmin))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(jnp, name)

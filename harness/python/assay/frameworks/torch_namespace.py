@@ -39,6 +39,7 @@ class _Torch(Networks):
     less, greater, less_equal, greater_equal = operator.lt, operator.gt, operator.le, operator.ge
     equal, not_equal = operator.eq, operator.ne
     maximum, minimum = staticmethod(_of_tensors(torch.maximum)), staticmethod(_of_tensors(torch.minimum))
+    fmax, fmin = staticmethod(_of_tensors(torch.fmax)), staticmethod(_of_tensors(torch.fmin))
     logical_and, logical_or = staticmethod(_of_tensors(torch.logical_and)), staticmethod(_of_tensors(torch.logical_or))
     silu, square = staticmethod(F.silu), staticmethod(torch.square)
 

@@ -17,7 +17,7 @@ constexpr const char* kProduct = "matmul/f32/m=300,n=200,k=16/fill=normal/seed=0
 class SampledCase : public EngineTest {
  protected:
   SampledCase() : EngineTest(kProduct) {
-    data_ = PrepareCase(*planned_.Bound(), "auto", GoldenStore({}), MemoryUse::kRun, 400).value();
+    data_ = PrepareCase(*planned_.Bound(), "auto", GoldenStore({}), MemoryUse::kRun, {.sample = 400}).value();
   }
 
   const OutputSample& sample() const { return data_.whole->sample; }
@@ -137,7 +137,7 @@ TEST_F(SampledCase, AWrongElementOfATimedRunIsFoundAmongTheJudged) {
 class SmallCase : public EngineTest {};
 
 TEST_F(SmallCase, IsJudgedWhole) {
-  data_ = PrepareCase(*planned_.Bound(), "auto", GoldenStore({}), MemoryUse::kRun, 4).value();
+  data_ = PrepareCase(*planned_.Bound(), "auto", GoldenStore({}), MemoryUse::kRun, {.sample = 4}).value();
   EXPECT_FALSE(data_.whole.has_value());
   const Record r = Judge().record;
   EXPECT_FALSE(r.sample_judged.has_value());

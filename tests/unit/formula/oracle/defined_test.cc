@@ -59,5 +59,33 @@ TEST_F(Defined, CorrectImplementationsAreAcceptedOnHardData) {
   }
 }
 
+// Where something can be forgotten, the twin of that output shows it, in every type. Pages and windows make sums many
+// times as long as an axis, or keep them short.
+TEST_F(Defined, TwinsShowMissingTerms) {
+  for (const FormulaOperator* op : operators_) {
+    SCOPED_TRACE(op->schema().op);
+    TwinReport twins;
+    const Findings findings = CheckTwins(*op, twins, {.long_least = 33, .long_most = 80, .least_terms = 1});
+    for (const std::string& problem : findings.problems) ADD_FAILURE() << problem;
+    for (const auto& [key, count] : twins) {
+      fmt::print("{:60} missing terms seen {} of {}\n", fmt::format("{} {} {}", op->schema().op, key.second, key.first),
+                 count.seen, count.all);
+    }
+  }
+}
+
+TEST_F(Defined, NineOfTenElementsAreJudged) {
+  for (const FormulaOperator* op : operators_) {
+    JudgedReport report;
+    CountJudged(*op, report);
+    for (const auto& [key, count] : report) {
+      const auto& [output, types, fill] = key;
+      const double share = static_cast<double>(count.judged) / static_cast<double>(count.all);
+      fmt::print("{:60} judged {:.3f}\n", fmt::format("{} {} {} {}", op->schema().op, types, output, fill), share);
+      EXPECT_GE(share, 0.9) << op->schema().op << " " << types << " " << output << " " << fill;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay::test

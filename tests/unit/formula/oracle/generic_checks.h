@@ -56,6 +56,13 @@ inline constexpr size_t kHardCases = 60;
 inline constexpr uint64_t kExecutionsOfHardData = ASSAY_TEST_SEEDS > 1 ? 40 : 12;
 Findings CheckExecutionsOfHardData(const Subject& subject);
 
+// Elements of which something is promised, by output, list of types and fill.
+struct JudgedCount {
+  int64_t judged = 0, all = 0;
+};
+using JudgedReport = std::map<std::tuple<std::string, std::string, std::string>, JudgedCount>;
+void CountJudged(const Subject& subject, JudgedReport& report);
+
 // A bound that no output of any types comes near is of no use. `checked` counts outputs with their schedules.
 inline constexpr double kLeastSlack = 0.05;
 Findings CheckSlack(const SlackReport& slack);
@@ -68,6 +75,11 @@ struct TwinCount {
   std::string example = {};  // a case with terms that are not seen
 };
 using TwinReport = std::map<std::pair<std::string, std::string>, TwinCount>;
-Findings CheckTwins(const Subject& subject, TwinReport& twins);
+// How long axes are in turn. Of sums with fewer than `least_terms` nothing is asked.
+inline constexpr int64_t kLongSum = 32;
+struct TwinLengths {
+  int64_t long_least = 300, long_most = 1100, least_terms = kLongSum;
+};
+Findings CheckTwins(const Subject& subject, TwinReport& twins, const TwinLengths& lengths = {});
 
 }  // namespace assay::test

@@ -87,6 +87,15 @@ class Judgement {
     return worst;
   }
 
+  int64_t elements() const { return golden_.size(); }
+  // Counts those of which something is promised, be it that they are NaN or infinite.
+  int64_t CountJudged() const {
+    const ElementJudge judge(golden_, bound_, contract_, of_.dtype());
+    int64_t judged = 0;
+    for (int64_t i = 0; i < golden_.size(); ++i) judged += judge.IsOpen(i) ? 0 : 1;
+    return judged;
+  }
+
   bool IsExact() const {
     for (int64_t i = 0; i < golden_.size(); ++i) {
       if (bound_.At(golden_, i) != 0) return false;
@@ -161,6 +170,26 @@ Findings CheckExecutionsOfHardData(const Subject& subject) {
     }
   }
   return findings;
+}
+
+void CountJudged(const Subject& subject, JudgedReport& report) {
+  const DrawLimits limits{.long_least = 33, .long_most = 80, .others_least = 5, .others_most = 12, .most_work = 1e6};
+  for (const std::string fill : {"normal", "special", "edges"}) {
+    DrawLimits of_fill = limits;
+    of_fill.fills = {fill};
+    SizeDrawer drawer(subject.formula, of_fill, kDrawSeed);
+    for (const std::vector<DType>& row : RealTypes(subject.formula)) {
+      for (const auto& [output, cases] : ByOutput(drawer.DrawFew({row}, 4).cases)) {
+        JudgedCount& count = report[{output, DTypeListText(row), fill}];
+        for (const CaseOutput& of : cases) {
+          const Judgement judgement(subject, of, Algorithm::kDirect,
+                                    IsDouble(of.problem) ? "f64;math=4" : "f32acc;math=4");
+          count.all += judgement.elements();
+          count.judged += judgement.CountJudged();
+        }
+      }
+    }
+  }
 }
 
 Findings CheckSlack(const SlackReport& slack) {

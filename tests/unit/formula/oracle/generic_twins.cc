@@ -2,17 +2,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "ops/formula/faults.h"
+#include "ops/formula/formula_text.h"
 #include "tests/support/operator_cases.h"
 #include "tests/unit/formula/oracle/generic_cases.h"
 #include "tests/unit/formula/oracle/generic_checks.h"
 
 namespace assay::test {
 namespace {
-
-constexpr int64_t kLongSum = 32;  // terms from which on each sampled one has to be seen
 
 // Parts of an output that a kernel can forget: the terms of its longest reduction, and whether it has any other part.
 struct Forgettable {
@@ -42,6 +42,21 @@ template <class Accepted>
 Keys SeenOf(std::vector<Mutant> mutants, const Accepted& accepted) {
   std::erase_if(mutants, accepted);
   return KeysOf(mutants);
+}
+
+// How many terms of which nodes are not seen. FormulaMutants makes a key of lane, node and term.
+std::string DescribeUnseen(const formula::Graph& graph, const Keys& all, const Keys& seen) {
+  const int64_t terms = std::ranges::max(formula::FaultyNodes(graph), {}, &formula::FaultyNode::terms).terms;
+  std::map<int64_t, int64_t> unseen;
+  for (const int64_t key : all) {
+    if (!seen.contains(key)) ++unseen[key / terms % std::ssize(graph.nodes)];
+  }
+  std::string text;
+  for (const auto& [node, count] : unseen) {
+    text +=
+        fmt::format("{}{} of {}", text.empty() ? "" : ", ", count, formula::FormulaText(graph, static_cast<int>(node)));
+  }
+  return text;
 }
 
 // Each omitted term that changes a result of case or twin is seen on the twin; what shows on any data, on the case's
@@ -74,7 +89,8 @@ void CheckTwin(const Subject& subject, const CaseOutput& of, bool on_any_data, T
   count.all += count_of(all);
   count.seen += count_of(seen);
   if (seen.size() < all.size()) {
-    count.example = fmt::format("{} of {} in {}", all.size() - seen.size(), all.size(), NameOf(of));
+    count.example = fmt::format("{} of {} in {}: {}", all.size() - seen.size(), all.size(), NameOf(of),
+                                DescribeUnseen(subject.formula.DefinitionOf(problem, output).graph(), all, seen));
   }
 }
 
@@ -91,10 +107,11 @@ bool IsRarelyLong(const OpSchema& schema) {
 }  // namespace
 
 // Axes are long in turn, and cases are drawn again until of each output so many terms were asked for.
-Findings CheckTwins(const Subject& subject, TwinReport& twins) {
+Findings CheckTwins(const Subject& subject, TwinReport& twins, const TwinLengths& lengths) {
   constexpr int kRounds = 60;
   Findings findings;
-  const DrawLimits limits{.long_least = 300, .long_most = 1100, .others_most = 4, .most_work = 1e5};
+  const DrawLimits limits{
+      .long_least = lengths.long_least, .long_most = lengths.long_most, .others_most = 4, .most_work = 1e5};
   SizeDrawer drawer(subject.formula, limits, kDrawSeed);
   for (const std::vector<DType>& row : RealTypes(subject.formula)) {
     std::set<std::string> open;
@@ -108,7 +125,7 @@ Findings CheckTwins(const Subject& subject, TwinReport& twins) {
           const Forgettable forgettable = ForgettableOf(subject.formula.DefinitionOf(of.problem, of.output).graph());
           forgets = forgets || forgettable.terms > 0;
           const bool selects_alone = forgettable.terms == 0 && forgettable.on_any_data;
-          if (forgettable.terms < kLongSum && !selects_alone) continue;
+          if (forgettable.terms < lengths.least_terms && !selects_alone) continue;
           CheckTwin(subject, of, forgettable.on_any_data, count, findings);
         }
         if (forgets && count.all < kLongSum && !IsRarelyLong(subject.formula.schema())) open.insert(output);
