@@ -11,7 +11,7 @@ namespace {
 
 double Round(const Narrowing& narrowing, double x) {
   if (x == 0 || !std::isfinite(x)) return x;
-  if (narrowing.half) return RoundTo(FormatOf(DType::kF16), x);
+  if (narrowing.format) return RoundTo(FormatOf(*narrowing.format), x);
   const double unit = std::ldexp(1.0, std::ilogb(x) - narrowing.bits + 1);
   return std::nearbyint(x / unit) * unit;
 }

@@ -59,6 +59,90 @@ class EverydayMistakes(unittest.TestCase):
                     self.assertEqual(verdict.cause, "")
 
 
+def staged(x, change=lambda w, points: w):
+    """The transform along the last axis by stages of two, of whose twiddles `change` makes others."""
+    n = x.shape[-1]
+    if n == 1:
+        return x
+    even, odd = staged(x[..., ::2], change), staged(x[..., 1::2], change)
+    odd = odd * change(np.exp(-2j * np.pi * np.arange(n // 2) / n), n)
+    return np.concatenate([even + odd, even - odd], -1)
+
+
+def staged_by_four(x, turn):
+    n = x.shape[-1]
+    if n == 1:
+        return x
+    a, b, c, d = (staged_by_four(x[..., r::4], turn) * np.exp(-2j * np.pi * r * np.arange(n // 4) / n) for r in range(4))
+    return np.concatenate([a + b + c + d, a - c - turn * (b - d), a - b + c - d, a - c + turn * (b - d)], -1)
+
+
+def of_pairs(x):
+    """A real line as half as many complex numbers, taken apart by conjugated twiddles."""
+    n, even, odd = x.shape[-1], np.fft.fft(x[..., ::2]), np.fft.fft(x[..., 1::2])
+    places = np.arange(n // 2 + 1)
+    return even[..., places % (n // 2)] + np.exp(2j * np.pi * places / n) * odd[..., places % (n // 2)]
+
+
+def in_f32(w):
+    return w.astype(np.complex64).astype(np.complex128)
+
+
+def one_in_f32(w, points):
+    return np.where((np.arange(len(w)) == 5) & (points == 64), in_f32(w), w)
+
+
+BIT_REVERSED = [int(f"{i:06b}"[::-1], 2) for i in range(64)]
+REAL = {"kind": "r2c"}
+# Each has what was done, by which words it is named, the type of the operand [3, 64], what was computed, and attributes.
+TRANSFORMS = [
+    ("not normalised", "norm=none", "c8", np.fft.fft, {"norm": "ortho"}),
+    ("inverse, not forward", "dir=inv", "c8", lambda x: np.fft.ifft(x) * 64, {}),
+    ("the operand is not put into bit-reversed order", "operand x in bit-reversed order along axis 1", "c8", lambda x: np.fft.fft(x[:, BIT_REVERSED]), {}),
+    ("results are left in bit-reversed order", "output y in bit-reversed order along axis 1", "c8", lambda x: np.fft.fft(x)[:, BIT_REVERSED], {}),
+    ("results are conjugated", "output y conjugated", "c8", lambda x: np.fft.fft(x).conj(), {}),
+    ("the operand is conjugated", "operand x conjugated", "c8", lambda x: np.fft.fft(x.conj()), {}),
+    ("real and imaginary parts are exchanged", "output y with real and imaginary parts exchanged", "c8", lambda x: 1j * np.fft.fft(x).conj(), {}),
+    ("the sign of the last stage's twiddles", "conjugated twiddles in its stage of 64 points", "c8",
+     lambda x: staged(x, lambda w, points: w.conj() if points == 64 else w), {}),
+    ("a stage in the middle without twiddles", "no twiddles in its stage of 16 points", "c8",
+     lambda x: staged(x, lambda w, points: w ** 0 if points == 16 else w), {}),
+    ("a stage of radix 4 that turns the other way", "butterflies that turn the other way in all its stages", "c8", lambda x: staged_by_four(x, -1j), {}),
+    ("zero frequency in the middle", "halves|shifted by 32", "c8", lambda x: np.fft.fftshift(np.fft.fft(x), 1), {}),
+    ("the half spectrum is one bin late", "output y shifted by 1 along axis 1", "f4", lambda x: np.fft.rfft(x)[:, [0, *range(32)]], REAL),
+    ("pairs of reals, taken apart by twiddles of the other sign", "pairs of reals", "f4", of_pairs, REAL),
+    ("twiddles in f32, of a transform in f64", "twiddles in f32 in all its stages", "c16", lambda x: staged(x, lambda w, points: in_f32(w)), {}),
+    ("one twiddle of the last stage in f32", "twiddles in f32 in its stage of 64 points .* where it is wrong", "c16", lambda x: staged(x, one_in_f32), {}),
+]
+
+
+class Transforms(unittest.TestCase):
+    def test_each_mistake_is_named_and_stands_in_the_guide(self):
+        rows = GUIDE.read_text(encoding="utf-8").splitlines()
+        rng = np.random.default_rng(0)
+        self.assertLess(np.abs(staged_by_four(np.eye(64) + 0j, 1j) - np.fft.fft(np.eye(64))).max(), 1e-12)
+        for done, says, dtype, wrong, attrs in TRANSFORMS:
+            with self.subTest(done):
+                x = rng.standard_normal((3, 64))
+                x = (x + 1j * rng.standard_normal((3, 64)) if dtype[0] == "c" else x).astype(dtype)
+                got = wrong(x.astype(np.complex128 if dtype[0] == "c" else np.float64))
+                verdict = assay.check("fft", [x], got.astype(np.complex128 if dtype == "c16" else np.complex64), explain="full", **attrs)
+                self.assertFalse(verdict.passed_strictly)
+                self.assertRegex(verdict.cause, says)
+                self.assertIn(f"| `fft` | {done} | {verdict.cause} |", rows)
+
+    def test_other_damage_has_no_cause(self):
+        rng = np.random.default_rng(1)
+        x = (rng.standard_normal((3, 64)) + 1j * rng.standard_normal((3, 64))).astype(np.complex64)
+        exact = np.fft.fft(x.astype(np.complex128))
+        for name, got in (("noise", exact + 0.01 * rng.standard_normal(exact.shape)), ("a factor", 1.013 * exact),
+                          ("two stages", staged(x.astype(np.complex128), lambda w, points: w.conj() if points in (8, 64) else w))):
+            with self.subTest(name):
+                verdict = assay.check("fft", [x], got.astype(np.complex64), explain="full")
+                self.assertFalse(verdict.passed_strictly)
+                self.assertEqual(verdict.cause, "")
+
+
 class Causes(unittest.TestCase):
     def setUp(self):
         self.rng = np.random.default_rng(0)

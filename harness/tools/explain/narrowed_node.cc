@@ -18,11 +18,24 @@ using formula::Narrowing;
 using What = Narrowing::What;
 
 constexpr int kBitsOfF32 = 24;
-constexpr int kBitsOfResults[] = {8, 11, 9, 10, 12, 13, 14, 16, 18}, kBitsOfSums[] = {8, 11, kBitsOfF32};
+constexpr int kBitsOfResults[] = {8, 11, 4, 3, 9, 10, 12, 13, 14, 16, 18}, kBitsOfSums[] = {8, 11, kBitsOfF32};
 constexpr double kNearlyEqual = 1.2;  // times the rms error of the best
 
 std::string FormatText(int bits) {
-  return bits == 8 ? "bf16" : bits == 11 ? "f16" : bits == kBitsOfF32 ? "f32" : fmt::format("{} bits", bits);
+  switch (bits) {
+    case 3:
+      return "e5m2";
+    case 4:
+      return "e4m3";
+    case 8:
+      return "bf16";
+    case 11:
+      return "f16";
+    case kBitsOfF32:
+      return "f32";
+    default:
+      return fmt::format("{} bits", bits);
+  }
 }
 
 std::string DescribeNarrowing(const Graph& graph, const Narrowing& narrowing) {
@@ -91,7 +104,8 @@ std::vector<Narrowing> ListNarrowings(const Graph& graph) {
       if (IsKept(graph.At(node))) AddNarrowings(graph, users[static_cast<size_t>(node)], like, all);
     }
   };
-  add({.bits = FormatOf(DType::kF16).precision, .half = true});
+  for (const DType format : {DType::kF16, DType::kE4M3, DType::kE5M2})
+    add({.bits = FormatOf(format).precision, .format = format});
   for (const int bits : kBitsOfResults) add({.bits = bits});
   add({.bits = kBitsOfF32});
   return all;
