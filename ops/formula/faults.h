@@ -16,6 +16,8 @@ struct Narrowing {
   enum class What : uint8_t {
     kResult,      // of the node
     kRunningSum,  // after each `every` terms of a kSum, in row-major order, and after the last
+    kBlockTerms,  // after each term of the sums of `every` terms each, which are then added wide
+    kBlocks,      // likewise, but after the last term of each
     kReciprocal,  // of a divisor, by which the dividend is multiplied
   };
   What what = What::kResult;

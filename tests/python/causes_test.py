@@ -210,6 +210,44 @@ class Causes(unittest.TestCase):
         self.is_named("(dir=inv|.*the operand x reversed along axis 1)", "fft", [x],
                       lambda x: np.fft.fft(x[:, ::-1].astype(np.complex128)).astype(np.complex64))
 
+    def test_sums_of_blocks_in_few_bits(self):
+        def in_blocks(terms, size, after_each):
+            total = np.zeros(terms.shape[:-1])
+            for first in range(0, terms.shape[-1], size):
+                block = np.zeros(terms.shape[:-1])
+                for k in range(first, min(first + size, terms.shape[-1])):
+                    block = block + terms[..., k]
+                    block = block.astype(np.float16).astype(float) if after_each else block
+                total += block.astype(np.float16)
+            return total
+        a, b, x = self.normals(16, 64), self.normals(64, 32), self.normals(64, 300)
+        self.has_cause("the formula with sum(a * b) in blocks of 32 terms in f16", "matmul", [a, b],
+                       lambda a, b: in_blocks(a[:, None, :] * b.T, 32, True), explain="full")
+        self.has_cause("the formula with sum(x) in blocks of 64 terms, each rounded to f16", "reduce", [x],
+                       lambda x: in_blocks(x, 64, False), axes=[1], kind="sum", explain="full")
+
+    def test_operands_in_other_layouts_and_in_few_bits(self):
+        q, k, v = (self.normals(2, 4, 16, 24) for _ in range(3))
+        for cause, wrong in (("the first slice along axis 1 of operand v in place of all", lambda q, k, v: attention(q, k, v[:, :1].repeat(4, 1))),
+                             ("the output o reversed along axis 1", lambda q, k, v: attention(q, k, v)[:, ::-1]),
+                             ("the output o stored as if axes 1 and 2 lay in the other order",
+                              lambda q, k, v: attention(q, k, v).transpose(0, 2, 1, 3).reshape(q.shape))):
+            with self.subTest(cause):
+                self.has_cause(cause, "attention", [q, k, v], wrong, explain="full")
+        x, w = self.normals(2, 4, 8, 8), self.normals(6, 4, 3, 3)
+        scale = np.abs(x).max().astype(np.float32) / 127
+        self.has_cause("the operand x in int8 with one scale for all", "conv", [x, w], lambda x, w: mistakes.correlate(np.round(x / scale) * scale, w),
+                       explain="full")
+        self.has_cause("the operand x read as if axis 1 lay behind axis 3", "conv", [x, w],
+                       lambda x, w: mistakes.correlate(x.reshape(2, 8, 8, 4).transpose(0, 3, 1, 2), w), explain="full")
+        a, b, c = self.normals(16, 64), self.normals(64, 32), self.normals(16, 32)
+        self.is_named(r"the formula with .sum\(a \* b\) \+ .*\) \* 0.7 in place of", "matmul", [a, b, c],
+                      lambda a, b, c: 0.7 * (a @ b + 1.7 * c), alpha=0.7, beta=1.7, explain="full")
+        rows = self.normals(16, 64)
+        self.has_cause("the formula with sum(exp(x - max(x))) without every second term", "softmax", [rows],
+                       lambda x: np.exp(x - x.max(1, keepdims=True)) / np.exp(x - x.max(1, keepdims=True))[:, ::2].sum(1, keepdims=True),
+                       explain="full")
+
     def test_one_value_of_an_attribute_is_named_and_what_was_left_out(self):
         a, b, c = self.normals(16, 24), self.normals(24, 32), self.normals(16, 32)
         self.assertRegex(self.reason("matmul", [a, b, c], lambda a, b, c: a @ b, beta=0.5), "result of the operand c all 0$")

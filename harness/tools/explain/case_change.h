@@ -61,7 +61,7 @@ struct CaseChange {
 std::vector<CaseChange> ListChanges(const Operator& op, const Problem& problem);
 
 // Operands in other layouts or in few bits, one slice in place of all, stages of a Fourier transform: what is tried
-// where neither the above nor a formula explains the result.
+// where none of the above explains the result.
 std::vector<CaseChange> ListRareChanges(const Problem& problem);
 
 // Lists places of the formula; none of an operator that is no formula.

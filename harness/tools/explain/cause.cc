@@ -361,7 +361,10 @@ Reach ReachOf(const WrongResult& result, const CaseChange& change) {
 // How far a change that explains a result agrees with another one of the kernel. Roundings leave exact data as they
 // are, which then say nothing of them.
 Reach ReachBeside(const WrongResult& beside, const CaseChange& change, Reach reach) {
-  const bool is_rounding = change.narrowing || (change.output && change.output->kind == OutputChange::Kind::kRounded);
+  const bool is_few_bits =
+      change.kind == OperandChange::kInt8 || change.kind == OperandChange::kE4M3 || change.kind == OperandChange::kE5M2;
+  const bool is_rounding =
+      change.narrowing || is_few_bits || (change.output && change.output->kind == OutputChange::Kind::kRounded);
   const bool is_silent = reach == Reach::kWrongPlaces && !beside.places->HasWrong();
   return is_rounding || is_silent ? reach : ReachOf(beside, change);
 }
@@ -410,9 +413,9 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, double seconds) {
     if (reach == Reach::kWrongPlaces) causes.Add({.output = change}, reach, fit);
   }
   try_all(ListChanges(result.op, result.problem));
+  if (!causes.Explains()) try_all(ListRareChanges(result.problem));
   // An operand of zeros or ones may be the same as a formula without it, and says it more plainly.
   if (!causes.Explains()) FormulaCauses(result, time, seconds, say_little, causes).Find();
-  if (!causes.Explains()) try_all(ListRareChanges(result.problem));
   if (!causes.Explains()) {
     for (const auto& [change, fit] : stored) causes.Add(change, Reach::kAll, fit);
   }

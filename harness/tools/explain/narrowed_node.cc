@@ -45,6 +45,10 @@ std::string DescribeNarrowing(const Graph& graph, const Narrowing& narrowing) {
       return narrowing.every == 1
                  ? fmt::format("running sums {} in {}", node, format)
                  : fmt::format("running sums {} rounded to {} every {} terms", node, format, narrowing.every);
+    case What::kBlockTerms:
+      return fmt::format("{} in blocks of {} terms in {}", node, narrowing.every, format);
+    case What::kBlocks:
+      return fmt::format("{} in blocks of {} terms, each rounded to {}", node, narrowing.every, format);
     case What::kReciprocal:
       return fmt::format("the reciprocal of {} rounded to {}",
                          formula::FormulaText(graph, graph.At(narrowing.node).args[1]), format);
@@ -90,7 +94,10 @@ void AddNarrowings(const Graph& graph, const std::vector<int>& users, Narrowing 
   if (info.kind != formula::Kind::kSum || !is_among(kBitsOfSums)) return;
   for (const int64_t every : {1, 8, 16, 32, 64, 128}) {
     const bool is_known = every > 1 && like.bits == kBitsOfF32;  // blocks that a kernel adds in f32 anyway
-    if (!is_known && every < graph.ExtentOf(info.reduced)) add(What::kRunningSum, -1, every);
+    if (is_known || every >= graph.ExtentOf(info.reduced)) continue;
+    add(What::kRunningSum, -1, every);
+    if (every == 1) continue;
+    add(What::kBlockTerms, -1, every), add(What::kBlocks, -1, every);
   }
 }
 

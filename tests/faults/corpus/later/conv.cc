@@ -10,10 +10,10 @@ using Spec = const ConvSpec&;
 
 template <class T>
 void Kernels(ConvEdits<T>& of) {
-  of("fault.padding-wraps-around", [](Spec s) { return s.pad[2] > 0; }).source = [](Spec s, int a, int64_t p,
-                                                                                    int64_t t) {
-    const int64_t in = s.in[static_cast<size_t>(a)];
-    return (SourceOf(s, a, p, t) % in + in) % in;
+  of("fault.rows-of-padding-wrap-around", [](Spec s) { return s.pad[1] > 0; }).source = [](Spec s, int a, int64_t p,
+                                                                                           int64_t t) {
+    const int64_t in = s.in[static_cast<size_t>(a)], source = SourceOf(s, a, p, t);
+    return a == 1 ? (source % in + in) % in : source;
   };
   of("fault.channels-of-groups-interleaved", [](Spec s) { return s.groups > 1 && s.GroupInputs() > 1; }).channel =
       [](Spec s, int64_t o, int64_t c) { return c * s.groups + o / s.GroupOutputs(); };
@@ -22,8 +22,8 @@ void Kernels(ConvEdits<T>& of) {
   }).tap = [](Spec, const Extents& t) {
     return Extents{t[0], t[2], t[1]};
   };
-  of("fault.kernel-flipped-in-width", [](Spec s) { return s.kernel[2] > 1; }).tap = [](Spec s, const Extents& t) {
-    return Extents{t[0], t[1], s.kernel[2] - 1 - t[2]};
+  of("fault.rows-of-taps-rotated", [](Spec s) { return s.kernel[1] > 1; }).tap = [](Spec s, const Extents& t) {
+    return Extents{t[0], (t[1] + 1) % s.kernel[1], t[2]};
   };
   of("fault.bias-halved", [](Spec s) { return s.has_bias && !s.IsInteger(); }).epilogue =
       [](Spec, const Pixel& at, T sum, std::span<const T> bias) {
