@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 
 #include "ops/formula/expr_parts.h"
@@ -121,6 +122,36 @@ Made ReplaceReduction(const Place& p) {
   if (p.node.kind != kFrom) return std::nullopt;
   Node node = p.node;
   node.kind = kTo;
+  node.non_negative = p.Arg(0).node().non_negative;
+  node.least = 0;
+  return Append(p.graph, std::move(node));
+}
+
+// k a + b and k (a + b), where k is a number: which addends a factor is meant for.
+Made MoveAddendIntoFactor(const Place& p) {
+  if (!p.Is(Function::kAdd)) return std::nullopt;
+  const std::vector<int> factors = p.Arg(0).node().args;
+  if (!Maps(p.Arg(0).node(), Function::kMul)) return std::nullopt;
+  const Expr left{&p.graph, factors[0]}, factor{&p.graph, factors[1]};
+  return factor.node().kind == Kind::kConst ? Made((left + p.Arg(1)) * factor) : std::nullopt;
+}
+template <size_t kAddend>
+Made TakeFactorOfOneAddend(const Place& p) {
+  if (!p.Is(Function::kMul) || p.Arg(1).node().kind != Kind::kConst) return std::nullopt;
+  const std::vector<int> addends = p.Arg(0).node().args;
+  if (!Maps(p.Arg(0).node(), Function::kAdd)) return std::nullopt;
+  return Expr{&p.graph, addends[kAddend]} * p.Arg(1) + Expr{&p.graph, addends[1 - kAddend]};
+}
+
+// Every kPeriod-th term is left out, the kRest-th of each: a lane that nobody adds.
+template <int64_t kPeriod, int64_t kRest>
+Made LoseLane(const Place& p) {
+  if (p.node.kind != Kind::kSum || !std::has_single_bit(p.node.reduced)) return std::nullopt;
+  const Axis axis{std::countr_zero(p.node.reduced), p.graph.ExtentOf(p.node.reduced)};
+  if (axis.extent < 2 * kPeriod) return std::nullopt;
+  const Expr is_lost = At(Index(p.graph, axis), axis, axis, [](int64_t i) { return i % kPeriod == kRest ? 1 : 0; });
+  Node node = p.node;
+  node.args[0] = Select(Less(is_lost, Const(p.graph, 1)), p.Arg(0), Const(p.graph, 0)).id;
   node.non_negative = p.Arg(0).node().non_negative;
   node.least = 0;
   return Append(p.graph, std::move(node));
@@ -285,6 +316,9 @@ constexpr Rule kRules[] = {
     {MoveIndex<true>},
     {MoveIndex<false>},
     {MoveAddendOutOfRoot},
+    {MoveAddendIntoFactor},
+    {TakeFactorOfOneAddend<0>},
+    {TakeFactorOfOneAddend<1>},
     {ReplaceConstant<OneLess>},
     {ReplaceConstant<OneMore>},
     {ReplaceConstant<ToNothing>},
@@ -324,6 +358,11 @@ constexpr Rule kRules[] = {
     {ChangeTerms<LastVector<4>, true>, "{1} with {2} of its last 4 terms twice", LastVector<4>},
     {ChangeTerms<LastVector<8>, true>, "{1} with {2} of its last 8 terms twice", LastVector<8>},
     {ChangeTerms<LastVector<16>, true>, "{1} with {2} of its last 16 terms twice", LastVector<16>},
+    {LoseLane<2, 1>, "{1} without every second term"},
+    {LoseLane<4, 3>, "{1} without every 4th term"},
+    {LoseLane<8, 7>, "{1} without every 8th term"},
+    {LoseLane<16, 15>, "{1} without every 16th term"},
+    {LoseLane<32, 31>, "{1} without every 32nd term"},
     {ExcludeOwnTerm, "{1} without its own term"},
     {ScanFromEnd, "{1} from the end"},
     {ReplaceReduction<Kind::kMax, Kind::kMin>},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "harness/core/data/dtype.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 double Round(const Narrowing& narrowing, double x) {
   if (x == 0 || !std::isfinite(x)) return x;
-  if (narrowing.half) return RoundTo(FormatOf(DType::kF16), x);
+  if (narrowing.format) return RoundTo(FormatOf(*narrowing.format), x);
   const double unit = std::ldexp(1.0, std::ilogb(x) - narrowing.bits + 1);
   return std::nearbyint(x / unit) * unit;
 }
@@ -63,6 +64,8 @@ void LaneEvaluator::Narrow(const Narrowing& narrowing) {
       for (double& value : values) value = Round(narrowing, value);
       return;
     case Narrowing::What::kRunningSum:
+    case Narrowing::What::kBlockTerms:
+    case Narrowing::What::kBlocks:
       return AddNarrowly(narrowing);
     case Narrowing::What::kReciprocal:
       const Operands& x = values_.operands();
@@ -76,15 +79,19 @@ void LaneEvaluator::AddNarrowly(const Narrowing& narrowing) {
   const std::vector<int64_t>& places = spaces_.places[static_cast<size_t>(narrowing.node)];
   const size_t width = terms.size() / places.size();
   std::ranges::fill(sums, 0);
+  std::vector<double> blocks(sums.size());  // of those that are added by themselves, the sum so far
   std::vector<int64_t> counts(sums.size() / width);
   const auto last = static_cast<int64_t>(places.size() / counts.size());
   for (size_t k = 0; k < places.size(); ++k) {
     const int64_t count = ++counts[static_cast<size_t>(places[k])];
     const bool is_stored = count % narrowing.every == 0 || count == last;
     for (size_t i = 0; i < width; ++i) {
-      double& sum = sums[static_cast<size_t>(places[k]) * width + i];
+      const size_t at = static_cast<size_t>(places[k]) * width + i;
+      const bool is_whole = narrowing.what == Narrowing::What::kRunningSum;
+      double& sum = is_whole ? sums[at] : blocks[at];
       sum += terms[k * width + i];
-      if (is_stored) sum = Round(narrowing, sum);
+      if (is_stored || narrowing.what == Narrowing::What::kBlockTerms) sum = Round(narrowing, sum);
+      if (is_stored && !is_whole) sums[at] += std::exchange(sum, 0);
     }
   }
 }

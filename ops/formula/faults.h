@@ -2,9 +2,11 @@
 // Single lanes of a graph, as a kernel would compute them that forgets a term.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "harness/core/data/dtype.h"
 #include "ops/formula/values.h"
 
 namespace assay::formula {
@@ -14,13 +16,15 @@ struct Narrowing {
   enum class What : uint8_t {
     kResult,      // of the node
     kRunningSum,  // after each `every` terms of a kSum, in row-major order, and after the last
+    kBlockTerms,  // after each term of the sums of `every` terms each, which are then added wide
+    kBlocks,      // likewise, but after the last term of each
     kReciprocal,  // of a divisor, by which the dividend is multiplied
   };
   What what = What::kResult;
   int node = 0;
   int user = -1;  // kResult: the one node that reads it so; -1: all do
   int bits = 8;
-  bool half = false;  // with the exponents of f16; else they reach as far as they need
+  std::optional<DType> format;  // with its exponents, too; else they reach as far as they need
   int64_t every = 1;
 };
 

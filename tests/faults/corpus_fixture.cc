@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <map>
 #include <stdexcept>
@@ -37,10 +38,11 @@ const std::set<std::string>& NamesOf(CorpusPart part, const std::string& op) {
     }
     return names;
   };
-  static const Names held = read(ASSAY_TEST_PART_LISTS "/held_back.txt"),
-                     fresh = read(ASSAY_TEST_PART_LISTS "/fresh.txt");
+  const std::string folder = ASSAY_TEST_PART_LISTS;
+  static const std::array<Names, kListedParts> lists = {read(folder + "/held_back.txt"), read(folder + "/fresh.txt"),
+                                                        read(folder + "/studied.txt"), read(folder + "/unseen.txt")};
   static const std::set<std::string> none;
-  const Names& all = part == CorpusPart::kFresh ? fresh : held;
+  const Names& all = lists.at(static_cast<size_t>(part));
   const auto place = all.find(op);
   return place == all.end() ? none : place->second;
 }
@@ -67,11 +69,10 @@ std::vector<ImplementationInfo> Corpus::Offered(const Problem& problem, const st
   const std::string& op = problem.spec.op;
   std::erase_if(offered, [&](const ImplementationInfo& info) {
     const std::string name = info.name.substr(0, info.name.find(kEffectSuffix));
-    const bool is_held = NamesOf(CorpusPart::kHeld, op).contains(name);
-    const CorpusPart own = is_held                                          ? CorpusPart::kHeld
-                           : NamesOf(CorpusPart::kFresh, op).contains(name) ? CorpusPart::kFresh
-                                                                            : CorpusPart::kTuned;
-    return !info.name.starts_with(prefix) || (part != CorpusPart::kAll && part != own);
+    size_t own = 0;
+    while (own < kListedParts && !NamesOf(static_cast<CorpusPart>(own), op).contains(name)) ++own;
+    static_assert(static_cast<size_t>(CorpusPart::kTuned) == kListedParts);
+    return !info.name.starts_with(prefix) || (part != CorpusPart::kAll && part != static_cast<CorpusPart>(own));
   });
   return offered;
 }

@@ -228,6 +228,11 @@ class Passports(Base):
             self.assertEqual({p["implementation"] for p in passports}, {"splitk"}, "another one has no result in the run")
             self.assertEqual(sum((p["reordered"] for p in passports), []), reordered)
             self.assertEqual(sum((p["unexplained"] for p in passports), []), unexplained)
+            records = [json.loads(line) for line in (self.dir / out / "results.jsonl").read_text().splitlines()]
+            self.assertEqual({r["case_id"]: r.get("reordered") for r in records},
+                             {c: c in reordered for c in (CASE, OTHER_CASE)}, "the records say it, too")
+            self.assertEqual({r["class"] for r in records if r["case_id"] in reordered} - {"within_class", "bit_exact"}, set())
+        self.compare(0, "a", "a")  # and are read as before
 
     def test_a_run_without_sums_has_no_passports(self):
         self.one_run("a", "--case", "exp/f32/n=64/fill=normal/seed=0", "--backend", "cpu", "--no-perf")

@@ -59,6 +59,90 @@ class EverydayMistakes(unittest.TestCase):
                     self.assertEqual(verdict.cause, "")
 
 
+def staged(x, change=lambda w, points: w):
+    """The transform along the last axis by stages of two, of whose twiddles `change` makes others."""
+    n = x.shape[-1]
+    if n == 1:
+        return x
+    even, odd = staged(x[..., ::2], change), staged(x[..., 1::2], change)
+    odd = odd * change(np.exp(-2j * np.pi * np.arange(n // 2) / n), n)
+    return np.concatenate([even + odd, even - odd], -1)
+
+
+def staged_by_four(x, turn):
+    n = x.shape[-1]
+    if n == 1:
+        return x
+    a, b, c, d = (staged_by_four(x[..., r::4], turn) * np.exp(-2j * np.pi * r * np.arange(n // 4) / n) for r in range(4))
+    return np.concatenate([a + b + c + d, a - c - turn * (b - d), a - b + c - d, a - c + turn * (b - d)], -1)
+
+
+def of_pairs(x):
+    """A real line as half as many complex numbers, taken apart by conjugated twiddles."""
+    n, even, odd = x.shape[-1], np.fft.fft(x[..., ::2]), np.fft.fft(x[..., 1::2])
+    places = np.arange(n // 2 + 1)
+    return even[..., places % (n // 2)] + np.exp(2j * np.pi * places / n) * odd[..., places % (n // 2)]
+
+
+def in_f32(w):
+    return w.astype(np.complex64).astype(np.complex128)
+
+
+def one_in_f32(w, points):
+    return np.where((np.arange(len(w)) == 5) & (points == 64), in_f32(w), w)
+
+
+BIT_REVERSED = [int(f"{i:06b}"[::-1], 2) for i in range(64)]
+REAL = {"kind": "r2c"}
+# Each has what was done, by which words it is named, the type of the operand [3, 64], what was computed, and attributes.
+TRANSFORMS = [
+    ("not normalised", "norm=none", "c8", np.fft.fft, {"norm": "ortho"}),
+    ("inverse, not forward", "dir=inv", "c8", lambda x: np.fft.ifft(x) * 64, {}),
+    ("the operand is not put into bit-reversed order", "operand x in bit-reversed order along axis 1", "c8", lambda x: np.fft.fft(x[:, BIT_REVERSED]), {}),
+    ("results are left in bit-reversed order", "output y in bit-reversed order along axis 1", "c8", lambda x: np.fft.fft(x)[:, BIT_REVERSED], {}),
+    ("results are conjugated", "output y conjugated", "c8", lambda x: np.fft.fft(x).conj(), {}),
+    ("the operand is conjugated", "operand x conjugated", "c8", lambda x: np.fft.fft(x.conj()), {}),
+    ("real and imaginary parts are exchanged", "output y with real and imaginary parts exchanged", "c8", lambda x: 1j * np.fft.fft(x).conj(), {}),
+    ("the sign of the last stage's twiddles", "conjugated twiddles in its stage of 64 points", "c8",
+     lambda x: staged(x, lambda w, points: w.conj() if points == 64 else w), {}),
+    ("a stage in the middle without twiddles", "no twiddles in its stage of 16 points", "c8",
+     lambda x: staged(x, lambda w, points: w ** 0 if points == 16 else w), {}),
+    ("a stage of radix 4 that turns the other way", "butterflies that turn the other way in all its stages", "c8", lambda x: staged_by_four(x, -1j), {}),
+    ("zero frequency in the middle", "halves|shifted by 32", "c8", lambda x: np.fft.fftshift(np.fft.fft(x), 1), {}),
+    ("the half spectrum is one bin late", "output y shifted by 1 along axis 1", "f4", lambda x: np.fft.rfft(x)[:, [0, *range(32)]], REAL),
+    ("pairs of reals, taken apart by twiddles of the other sign", "pairs of reals", "f4", of_pairs, REAL),
+    ("twiddles in f32, of a transform in f64", "twiddles in f32 in all its stages", "c16", lambda x: staged(x, lambda w, points: in_f32(w)), {}),
+    ("one twiddle of the last stage in f32", "twiddles in f32 in its stage of 64 points .* where it is wrong", "c16", lambda x: staged(x, one_in_f32), {}),
+]
+
+
+class Transforms(unittest.TestCase):
+    def test_each_mistake_is_named_and_stands_in_the_guide(self):
+        rows = GUIDE.read_text(encoding="utf-8").splitlines()
+        rng = np.random.default_rng(0)
+        self.assertLess(np.abs(staged_by_four(np.eye(64) + 0j, 1j) - np.fft.fft(np.eye(64))).max(), 1e-12)
+        for done, says, dtype, wrong, attrs in TRANSFORMS:
+            with self.subTest(done):
+                x = rng.standard_normal((3, 64))
+                x = (x + 1j * rng.standard_normal((3, 64)) if dtype[0] == "c" else x).astype(dtype)
+                got = wrong(x.astype(np.complex128 if dtype[0] == "c" else np.float64))
+                verdict = assay.check("fft", [x], got.astype(np.complex128 if dtype == "c16" else np.complex64), explain="full", **attrs)
+                self.assertFalse(verdict.passed_strictly)
+                self.assertRegex(verdict.cause, says)
+                self.assertIn(f"| `fft` | {done} | {verdict.cause} |", rows)
+
+    def test_other_damage_has_no_cause(self):
+        rng = np.random.default_rng(1)
+        x = (rng.standard_normal((3, 64)) + 1j * rng.standard_normal((3, 64))).astype(np.complex64)
+        exact = np.fft.fft(x.astype(np.complex128))
+        for name, got in (("noise", exact + 0.01 * rng.standard_normal(exact.shape)), ("a factor", 1.013 * exact),
+                          ("two stages", staged(x.astype(np.complex128), lambda w, points: w.conj() if points in (8, 64) else w))):
+            with self.subTest(name):
+                verdict = assay.check("fft", [x], got.astype(np.complex64), explain="full")
+                self.assertFalse(verdict.passed_strictly)
+                self.assertEqual(verdict.cause, "")
+
+
 class Causes(unittest.TestCase):
     def setUp(self):
         self.rng = np.random.default_rng(0)
@@ -125,6 +209,44 @@ class Causes(unittest.TestCase):
         x = (self.normals(4, 24) + 1j * self.normals(4, 24)).astype(np.complex64)
         self.is_named("(dir=inv|.*the operand x reversed along axis 1)", "fft", [x],
                       lambda x: np.fft.fft(x[:, ::-1].astype(np.complex128)).astype(np.complex64))
+
+    def test_sums_of_blocks_in_few_bits(self):
+        def in_blocks(terms, size, after_each):
+            total = np.zeros(terms.shape[:-1])
+            for first in range(0, terms.shape[-1], size):
+                block = np.zeros(terms.shape[:-1])
+                for k in range(first, min(first + size, terms.shape[-1])):
+                    block = block + terms[..., k]
+                    block = block.astype(np.float16).astype(float) if after_each else block
+                total += block.astype(np.float16)
+            return total
+        a, b, x = self.normals(16, 64), self.normals(64, 32), self.normals(64, 300)
+        self.has_cause("the formula with sum(a * b) in blocks of 32 terms in f16", "matmul", [a, b],
+                       lambda a, b: in_blocks(a[:, None, :] * b.T, 32, True), explain="full")
+        self.has_cause("the formula with sum(x) in blocks of 64 terms, each rounded to f16", "reduce", [x],
+                       lambda x: in_blocks(x, 64, False), axes=[1], kind="sum", explain="full")
+
+    def test_operands_in_other_layouts_and_in_few_bits(self):
+        q, k, v = (self.normals(2, 4, 16, 24) for _ in range(3))
+        for cause, wrong in (("the first slice along axis 1 of operand v in place of all", lambda q, k, v: attention(q, k, v[:, :1].repeat(4, 1))),
+                             ("the output o reversed along axis 1", lambda q, k, v: attention(q, k, v)[:, ::-1]),
+                             ("the output o stored as if axes 1 and 2 lay in the other order",
+                              lambda q, k, v: attention(q, k, v).transpose(0, 2, 1, 3).reshape(q.shape))):
+            with self.subTest(cause):
+                self.has_cause(cause, "attention", [q, k, v], wrong, explain="full")
+        x, w = self.normals(2, 4, 8, 8), self.normals(6, 4, 3, 3)
+        scale = np.abs(x).max().astype(np.float32) / 127
+        self.has_cause("the operand x in int8 with one scale for all", "conv", [x, w], lambda x, w: mistakes.correlate(np.round(x / scale) * scale, w),
+                       explain="full")
+        self.has_cause("the operand x read as if axis 1 lay behind axis 3", "conv", [x, w],
+                       lambda x, w: mistakes.correlate(x.reshape(2, 8, 8, 4).transpose(0, 3, 1, 2), w), explain="full")
+        a, b, c = self.normals(16, 64), self.normals(64, 32), self.normals(16, 32)
+        self.is_named(r"the formula with .sum\(a \* b\) \+ .*\) \* 0.7 in place of", "matmul", [a, b, c],
+                      lambda a, b, c: 0.7 * (a @ b + 1.7 * c), alpha=0.7, beta=1.7, explain="full")
+        rows = self.normals(16, 64)
+        self.has_cause("the formula with sum(exp(x - max(x))) without every second term", "softmax", [rows],
+                       lambda x: np.exp(x - x.max(1, keepdims=True)) / np.exp(x - x.max(1, keepdims=True))[:, ::2].sum(1, keepdims=True),
+                       explain="full")
 
     def test_one_value_of_an_attribute_is_named_and_what_was_left_out(self):
         a, b, c = self.normals(16, 24), self.normals(24, 32), self.normals(16, 32)

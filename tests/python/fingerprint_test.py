@@ -37,6 +37,7 @@ KERNELS = """
     register("changes", lambda a, b: in_lanes(products(a, b), 2 ** np.random.randint(1, 5)))
 
     register("tf32b", lambda a, b: in_lanes(products(a, cut(b)), 1))
+    register("tf32rn", lambda a, b: in_lanes(products(cut(nearest(a)), cut(nearest(b))), 1))
 
     register("narrow_as_said", lambda a, b: in_lanes(products(a, b), 1, np.float16), "acc=f16;det=yes")
     register("odd_rows_backwards", lambda a, b: np.where(np.arange(a.shape[0])[:, None] % 2 == 0, in_lanes(products(a, b), 1),
@@ -45,6 +46,10 @@ KERNELS = """
 
     def cut(x):
         return (x.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+
+    def nearest(x):
+        bits = x.view(np.uint32)
+        return (bits + (np.uint32(0xFFF) + (bits >> np.uint32(13) & np.uint32(1)))).view(np.float32)
 
     def flush(x):
         return np.where(np.abs(x) < np.finfo(np.float32).tiny, np.float32(0), x)
@@ -147,7 +152,7 @@ class Fingerprint(Program):
         return {p["implementation"]: p for p in json.loads(self.take("--json", *words, **how).stdout)["passports"]}
 
     def test_a_written_arithmetic_is_what_is_measured(self):
-        passports = self.passports("--impl", "lanes,wide,narrow,tf32,tf32b,flushes,changes", code=1)
+        passports = self.passports("--impl", "lanes,wide,narrow,tf32,tf32b,tf32rn,flushes,changes", code=1)
         lanes = passports["lanes"]
         self.assertEqual(lanes["tree"], "0:4:28 + (2:4:30) + (1:4:29 + (3:4:31))")
         self.assertEqual(lanes["order"], "4 sums, each with steps of 4")
@@ -160,6 +165,10 @@ class Fingerprint(Program):
         self.assertEqual(passports["wide"]["contradictions"], [])
         self.assertEqual((passports["narrow"]["sum_bits"], passports["narrow"]["rounding"]), (11, "to nearest even"))
         self.assertEqual([passports[name]["operand_bits"] for name in ("tf32", "tf32b")], [11, 11])
+        rounding = {name: (p["predicted"], p.get("operand_rounding")) for name, p in passports.items() if name.startswith("tf32")}
+        told = {"agree": 1024, "sums": 1024}
+        self.assertEqual(rounding, {"tf32": (told, "of both operands, toward zero"), "tf32b": (told, "of the second operand alone, toward zero"),
+                                    "tf32rn": (told, "of both operands, to nearest even")})
         self.assertEqual(passports["flushes"]["subnormal_operands"], "flushed")
         self.assertFalse(passports["changes"]["repeats"])
         self.assertIn("no one order explains the probes", passports["changes"]["no_order"])

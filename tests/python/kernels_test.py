@@ -232,6 +232,32 @@ class Faulty(Program):
         "prints": ("pass", ""),
     }
 
+    def test_a_cause_has_to_agree_with_what_the_kernel_made_of_exact_data(self):
+        path = self.write("""
+            def product(a, b):
+                return (a.astype(float) @ b.astype(float)).astype(np.float32)
+
+            @assay.kernel("matmul", contract="f32acc", dtypes=["f32"])
+            def without_last_term_in_last_row(a, b):
+                y = product(a, b)
+                y[-1] = product(a[-1:, :-1], b[:-1])[0]
+                return y
+
+            @assay.kernel("conv", contract="f32acc", dtypes=["f32"])
+            def repeats_the_edge(x, w, pad):
+                x = np.pad(x.astype(float), ((0, 0), (0, 0), (1, 1), (1, 1)))
+                x[..., 0] = x[..., 1]
+                windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], (2, 3))
+                return np.einsum("nchwij,ocij->nohw", windows, w.astype(float)).astype(np.float32)
+        """)
+        # Terms that cancel hide most of the columns that are wrong: what shows looks like its neighbour.
+        cases = ("matmul/f32/m=40,n=24,k=200/fill=normal/seed=0", "conv/f32/n=1,c=12,o=8,i=14x13,k=3x3,pad=1/fill=cancel-1e4/seed=0")
+        _, records = self.run_kernels(path, *(word for case in cases for word in ("--case", case)), "--no-perf", "--relations", "none")
+        reasons = {r["implementation"]: r["reason"] for r in records}
+        self.assertEqual([r["verdict"] for r in records], ["mismatch"] * 2, reasons)
+        self.assertIn("without its last term where it is wrong", reasons["without_last_term_in_last_row"])
+        self.assertNotIn("right result", reasons["repeats_the_edge"])
+
     def test_each_fault_has_its_verdict_and_the_run_goes_on(self):
         names = [name.replace("-", "_") for name in (*self.EXPECTED, "forks")]
         done, records = self.run_kernels(KERNELS / "faulty.py", "--case", CASE, "--impl", ",".join(names), "--no-perf",

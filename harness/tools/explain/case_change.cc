@@ -59,10 +59,13 @@ bool HasSquareEnd(const Shape& shape) {
   return HasMatrixEnd(shape) && shape.back() == shape[shape.size() - 2];
 }
 
-int64_t ExtentFrom(const Shape& shape, size_t axis) {
+int64_t ExtentOver(const Shape& shape, size_t axis, int64_t axes) {
   int64_t extent = 1;
-  for (size_t i = axis; i < shape.size(); ++i) extent *= shape[i];
+  for (size_t i = axis; i < axis + static_cast<size_t>(axes); ++i) extent *= shape[i];
   return extent;
+}
+int64_t ExtentFrom(const Shape& shape, size_t axis) {
+  return ExtentOver(shape, axis, std::ssize(shape) - static_cast<int64_t>(axis));
 }
 
 // Terms of a sum of products that may be lost or taken twice: of the last axes together, or of one.
@@ -91,14 +94,14 @@ void AddChangesOf(const Problem& problem, size_t input, std::vector<CaseChange>&
   const auto add = [&](OperandChange kind, size_t other = 0, size_t axis = 0, int64_t by = 0) {
     changes.push_back({.kind = kind, .input = input, .other = other, .axis = axis, .by = by});
   };
-  if (HasMatrixEnd(operand.shape)) add(OperandChange::kTransposed);
+  if (HasMatrixEnd(operand.shape)) add(OperandChange::kTransposed, 0, operand.shape.size() - 2, 1);
   for (size_t other = input + 1; other < problem.inputs.size(); ++other) {
     const Operand& beside = problem.inputs[other];
     if (beside.shape == operand.shape && beside.dtype == operand.dtype) add(OperandChange::kExchanged, other);
   }
   if (IsFloat(operand.dtype)) {
     using enum OperandChange;
-    for (const auto kind : {kZeros, kOnes, kNegated, kDoubled}) add(kind);
+    for (const auto kind : {kZeros, kOnes, kNegated, kDoubled, kHalved}) add(kind);
   }
   for (size_t axis = operand.shape.size(); axis-- > 0;) {
     if (operand.shape[axis] < 2) continue;
@@ -113,6 +116,35 @@ void AddChangesOf(const Problem& problem, size_t input, std::vector<CaseChange>&
     for (const int64_t by : {1, -1}) add(OperandChange::kShifted, 0, kAllAxes, by);
   }
   if (operand.shape.size() > 2) add(OperandChange::kTurned);
+}
+
+void AddRareChangesOf(const Problem& problem, size_t input, std::vector<CaseChange>& changes) {
+  const Operand& operand = problem.inputs[input];
+  const Shape& shape = operand.shape;
+  const auto add = [&](OperandChange kind, size_t axis = 0, int64_t by = 0) {
+    changes.push_back({.kind = kind, .input = input, .axis = axis, .by = by});
+  };
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] < 2) continue;
+    add(OperandChange::kFirst, axis);
+    for (int64_t axes = 1; axis + static_cast<size_t>(axes) < shape.size(); ++axes) {
+      const bool is_matrix_end = axis + 2 == shape.size();  // which is no rare one
+      if (!is_matrix_end && ExtentOver(shape, axis + 1, axes) > 1) add(OperandChange::kTransposed, axis, axes);
+    }
+  }
+  if (IsComplex(operand.dtype)) {
+    add(OperandChange::kConjugated), add(OperandChange::kPartsExchanged);
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      if (IsBitReversible(shape[axis])) add(OperandChange::kBitReversed, axis);
+    }
+  }
+  if (!IsFloat(operand.dtype)) return;
+  if (operand.dtype != DType::kE5M2 && operand.dtype != DType::kE4M3)
+    add(OperandChange::kE4M3), add(OperandChange::kE5M2);
+  add(OperandChange::kInt8, kAllAxes);
+  for (size_t axis = shape.size() < 2 ? shape.size() : shape.size() - 2; axis < shape.size(); ++axis) {
+    if (shape[axis] > 2) add(OperandChange::kInt8, axis);
+  }
 }
 
 // Copies each element `to` from the element source(to) of the tensor.
@@ -145,6 +177,40 @@ Tensor Filled(const Tensor& tensor, double factor, double addend) {
   Tensor filled(tensor.dtype(), tensor.shape());
   filled.SetDoubles(values);
   return filled;
+}
+
+// The change sees the parts of complex numbers one after the other.
+template <class Change>
+Tensor WithValues(const Tensor& tensor, const Change& change) {
+  std::vector<double> values = tensor.ToDoubles();
+  change(values);
+  Tensor changed(tensor.dtype(), tensor.shape());
+  changed.SetDoubles(values);
+  return changed;
+}
+
+Tensor RoundedTo(const Tensor& tensor, DType format) {
+  return WithValues(tensor, [&](std::vector<double>& values) {
+    for (double& value : values) value = RoundTo(FormatOf(format), value);
+  });
+}
+
+Tensor InInt8(const Tensor& tensor, size_t axis) {
+  const bool is_flat = axis == kAllAxes;
+  const int64_t extent = is_flat ? tensor.size() : tensor.shape()[axis];
+  const int64_t stride = is_flat ? 1 : RowMajorStrides(tensor.shape())[axis];
+  return WithValues(tensor, [&](std::vector<double>& values) {
+    for (int64_t first = 0; first < std::ssize(values); ++first) {
+      if (first / stride % extent != 0) continue;
+      const auto each = [&](const auto& visit) {
+        for (int64_t i = 0; i < extent; ++i) visit(values[static_cast<size_t>(first + i * stride)]);
+      };
+      double largest = 0;
+      each([&](double& value) { largest = std::max(largest, std::fabs(value)); });
+      if (!(largest > 0) || !std::isfinite(largest)) continue;
+      each([&](double& value) { value = std::nearbyint(value / largest * 127) * largest / 127; });
+    }
+  });
 }
 
 Tensor ScaledTerms(const Tensor& tensor, const CaseChange& change) {
@@ -197,10 +263,31 @@ Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
       return Moved(tensor,
                    [n = shape.back() * shape[shape.size() - 2]](int64_t to) { return to - to % n + n - 1 - to % n; });
     case OperandChange::kTransposed:
-      return Moved(tensor, [rows = shape[shape.size() - 2], columns = shape.back()](int64_t to) {
-        const int64_t i = to % (rows * columns);
-        return to - i + i % columns * rows + i / columns;
+      return Moved(tensor, [rows = shape[change.axis], columns = ExtentOver(shape, change.axis + 1, change.by),
+                            inner = ExtentFrom(shape, change.axis + 1 + static_cast<size_t>(change.by))](int64_t to) {
+        const int64_t i = to / inner % (rows * columns);
+        return to + (i % columns * rows + i / columns - i) * inner;
       });
+    case OperandChange::kHalved:
+      return Filled(tensor, 0.5, 0);
+    case OperandChange::kFirst:
+      return MovedAlong(tensor, change.axis, [](int64_t, int64_t) { return int64_t{0}; });
+    case OperandChange::kBitReversed:
+      return MovedAlong(tensor, change.axis, ReverseBits);
+    case OperandChange::kConjugated:
+      return WithValues(tensor, [](std::vector<double>& values) {
+        for (size_t i = 1; i < values.size(); i += 2) values[i] = -values[i];
+      });
+    case OperandChange::kPartsExchanged:
+      return WithValues(tensor, [](std::vector<double>& values) {
+        for (size_t i = 1; i < values.size(); i += 2) std::swap(values[i - 1], values[i]);
+      });
+    case OperandChange::kInt8:
+      return InInt8(tensor, change.axis);
+    case OperandChange::kE4M3:
+      return RoundedTo(tensor, DType::kE4M3);
+    case OperandChange::kE5M2:
+      return RoundedTo(tensor, DType::kE5M2);
     case OperandChange::kExchanged:
       break;
   }
@@ -218,6 +305,13 @@ std::vector<CaseChange> ListChanges(const Operator& op, const Problem& problem) 
   const auto sum = op.TraitsOf(problem, 0).sum;
   const bool has_terms = sum && sum->factors > 1 && !HasForm(problem.spec.op);  // a formula says them more plainly
   for (size_t input = 0; has_terms && input < sum->factors; ++input) AddTermsOf(problem, input, changes);
+  return changes;
+}
+
+std::vector<CaseChange> ListRareChanges(const Problem& problem) {
+  std::vector<CaseChange> changes;
+  for (size_t input = 0; input < problem.inputs.size(); ++input) AddRareChangesOf(problem, input, changes);
+  for (const StageMistake& mistake : ListStageMistakes(problem)) changes.push_back({.stages = mistake});
   return changes;
 }
 
@@ -261,6 +355,7 @@ std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const CaseCh
 
 std::string DescribeChange(const Problem& problem, const CaseChange& change) {
   if (change.formula) return "the formula with " + change.formula->text;
+  if (change.stages) return DescribeStageMistake(*change.stages);
   if (change.output) return DescribeOutputChange(problem.outputs[change.output->output].name, *change.output);
   const std::string& name = problem.inputs[change.input].name;
   switch (change.kind) {
@@ -273,9 +368,28 @@ std::string DescribeChange(const Problem& problem, const CaseChange& change) {
     case OperandChange::kTurned:
       return fmt::format("the operand {} reversed along its last two axes", name);
     case OperandChange::kTransposed:
+      if (change.axis + 2 < problem.inputs[change.input].shape.size())
+        return fmt::format("the operand {} read as if {}", name, LayoutText(change.axis, change.by));
       return HasSquareEnd(problem.inputs[change.input].shape)
                  ? fmt::format("the last two axes of operand {} exchanged", name)
                  : fmt::format("the operand {} read as if its transpose lay there", name);
+    case OperandChange::kHalved:
+      return fmt::format("the operand {} halved", name);
+    case OperandChange::kFirst:
+      return fmt::format("the first slice along axis {} of operand {} in place of all", change.axis, name);
+    case OperandChange::kBitReversed:
+      return fmt::format("the operand {} in bit-reversed order along axis {}", name, change.axis);
+    case OperandChange::kConjugated:
+      return fmt::format("the operand {} conjugated", name);
+    case OperandChange::kPartsExchanged:
+      return fmt::format("the operand {} with real and imaginary parts exchanged", name);
+    case OperandChange::kInt8:
+      return fmt::format("the operand {} in int8 with one scale {}", name,
+                         change.axis == kAllAxes ? "for all" : fmt::format("along axis {}", change.axis));
+    case OperandChange::kE4M3:
+      return fmt::format("the operand {} in e4m3", name);
+    case OperandChange::kE5M2:
+      return fmt::format("the operand {} in e5m2", name);
     case OperandChange::kDoubled:
       return fmt::format("the operand {} doubled", name);
     case OperandChange::kNeighbours:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/tools/explain/output_change.h"
+#include "harness/tools/explain/staged_transform.h"
 #include "ops/formula/changes.h"
 #include "ops/formula/faults.h"
 #include "ops/operator.h"
@@ -20,14 +21,22 @@ enum class OperandChange : uint8_t {
   kOnes,
   kNegated,
   kDoubled,
-  kTransposed,
+  kHalved,
+  kTransposed,  // `axis` and the `by` axes behind it read as if they lay in the other order
   kTurned,
   kReversed,
   kShifted,
-  kNeighbours,  // the elements at 2 i and 2 i + 1 along an axis in each other's place
-  kWithout,     // zeros in the last `by` places along `axis` and all behind it, taken as one; in the first -by below 0
-  kTwice,       // doubled there
+  kFirst,        // all slices along an axis are the first one
+  kBitReversed,  // the place along an axis has its bits in the other order
+  kNeighbours,   // the elements at 2 i and 2 i + 1 along an axis in each other's place
+  kWithout,      // zeros in the last `by` places along `axis` and all behind it, taken as one; in the first -by below 0
+  kTwice,        // doubled there
   kExchanged,
+  kConjugated,
+  kPartsExchanged,  // real and imaginary ones
+  kInt8,            // by one scale, or one for all elements along an axis: the largest magnitude is 127
+  kE4M3,
+  kE5M2,
 };
 
 inline constexpr size_t kAllAxes = SIZE_MAX;
@@ -37,18 +46,23 @@ struct CaseChange {
   OperandChange kind = OperandChange::kZeros;
   size_t input = 0;
   size_t other = 0;    // kExchanged: the operand that stands in its place, and it in that one's
-  size_t axis = 0;     // kReversed, kShifted, kNeighbours, kWithout, kTwice; kAllAxes: all elements one after the other
+  size_t axis = 0;     // of those that have one; kAllAxes: all elements one after the other
   int64_t by = 0;      // kShifted: each element comes from so many places further on, round the end
   bool alone = false;  // kWithout, kTwice: `axis` alone, without those behind it
   std::optional<formula::GraphChange> formula;  // then nothing else is changed
   std::optional<OutputChange> output;           // likewise; of the wrong output
   std::optional<formula::Narrowing> narrowing;  // likewise; `formula` has its text, and no rule
+  std::optional<StageMistake> stages;           // likewise; of a Fourier transform
 };
 
 // Likeliest first: all other values of the attributes (each choice of a name and of a flag, integers off by one, and
 // for reals the usual numbers beside factors, powers and decades of the stated one), then the operands. Not all of them
 // make a case.
 std::vector<CaseChange> ListChanges(const Operator& op, const Problem& problem);
+
+// Operands in other layouts or in few bits, one slice in place of all, stages of a Fourier transform: what is tried
+// where none of the above explains the result.
+std::vector<CaseChange> ListRareChanges(const Problem& problem);
 
 // Lists places of the formula; none of an operator that is no formula.
 std::vector<CaseChange> ListFormulaChanges(const Operator& op, const Problem& problem);

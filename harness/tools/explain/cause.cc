@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <span>
 
@@ -50,17 +51,17 @@ bool IsConstant(const Tensor& tensor) {
 
 constexpr double kSecondsOfNarrowing = 2;
 
-// How the changed case explains one output. Sets `fit` if it does, and adds what says so to `bits`.
-Reach FindReach(const WrongResult& result, const Problem& problem, size_t output, const std::vector<Tensor>& inputs,
-                Tensor got, const Golden* meant, ResultFit* fit, double& bits) {
-  const Golden golden = result.op.ComputeGolden(problem, output, inputs, result.tier);
+// How other golden values explain one output. Sets `fit` if they do, and adds what says so to `bits`.
+Reach FindReachOf(const Golden& golden, const WrongResult& result, const Problem& problem, size_t output,
+                  const std::vector<Tensor>& inputs, Tensor got, const Golden* meant, ResultFit* fit, double& bits) {
   const BoundModel bound = result.op.Bound(problem, output, golden, result.contract);
   const ElementJudge judge(golden, bound, result.contract, got.dtype());
   if (!IsMostlyBounded(judge)) return Reach::kNothing;
   const ErrorMetrics metrics = JudgeOutput({result.op, problem, output, inputs, golden, bound, result.contract}, got);
   if (Holds(metrics)) {
     if (fit != nullptr) *fit = MeasureFit(judge, metrics, got);
-    if (meant == nullptr) return Reach::kAll;
+    const bool may_be_meant = result.least_bits == 0 && !result.places->HasWrong();
+    if (meant == nullptr || may_be_meant) return Reach::kAll;
     Tensor other(got.dtype(), got.shape());
     other.SetDoubles(meant->value);
     return Holds(JudgeOutput({result.op, problem, output, inputs, golden, bound, result.contract}, other))
@@ -93,6 +94,33 @@ bool HasRightWorst(const WrongResult& result, const Subproblem& part) {
   return true;
 }
 
+// How the changed case explains the wrong places alone, from slices that hold all of them. nullopt: these are no small
+// part of the case.
+std::optional<Reach> FindReachOfSlices(const WrongResult& result, const Problem& problem,
+                                       const std::vector<Tensor>& inputs, ResultFit* fit) {
+  constexpr size_t kMostPlaces = 1 << 14;
+  constexpr double kSmallPart = 1.0 / 8;
+  const std::vector<int64_t> wrong = result.places->TakeAllWrong(kMostPlaces);
+  if (wrong.empty()) return std::nullopt;
+  const auto part = TakePart(result.op, problem, result.output, inputs, wrong, 0);
+  if (!part || part->problem.flops > kSmallPart * problem.flops) return std::nullopt;
+  const Tensor& got = result.got[result.output];
+  Tensor numbers(DType::kF64, got.shape());
+  std::vector<double> all(static_cast<size_t>(got.size()));
+  std::iota(all.begin(), all.end(), 0.0);
+  numbers.SetDoubles(all);
+  std::vector<int64_t> of_slices;
+  for (const double number : part->TakeOutput(numbers).ToDoubles()) of_slices.push_back(static_cast<int64_t>(number));
+  const Golden golden = result.op.ComputeGolden(part->problem, result.output, part->inputs, result.tier);
+  const BoundModel bound = result.op.Bound(part->problem, result.output, golden, result.contract);
+  const ElementJudge judge(golden, bound, result.contract, got.dtype());
+  ResultFit of_wrong;
+  const auto bits = result.places->CountBitsOfSlices(judge, of_slices, of_wrong);
+  if (!bits || *bits < result.least_bits) return Reach::kNothing;
+  if (fit != nullptr) *fit = of_wrong;
+  return Reach::kWrongPlaces;
+}
+
 // Whether the changed case explains the result or some places of it, on slices around wrong elements first. Sets `fit`
 // then.
 Reach FindReach(const WrongResult& result, const Problem& problem, const std::vector<Tensor>& inputs,
@@ -101,28 +129,39 @@ Reach FindReach(const WrongResult& result, const Problem& problem, const std::ve
   if (!part && problem.flops > result.most_flops) return Reach::kNothing;
   const Tensor& wrong = result.got[result.output];
   const bool may_be_all = !part || IsRight(result, part->problem, result.output, part->inputs, part->TakeOutput(wrong));
-  if (!may_be_all && (result.places == nullptr || problem.flops > result.most_flops)) return Reach::kNothing;
-  if (!may_be_all && !HasRightWorst(result, *part)) return Reach::kNothing;
+  if (!may_be_all && (result.places == nullptr || !HasRightWorst(result, *part))) return Reach::kNothing;
+  if (!may_be_all) {
+    const std::optional<Reach> of_slices = FindReachOfSlices(result, problem, inputs, fit);
+    if (of_slices) return *of_slices;
+    if (problem.flops > result.most_flops) return Reach::kNothing;
+  }
   Reach reach = Reach::kAll;
   double bits = 0;
   for (size_t k = 0; k < problem.outputs.size(); ++k) {
     const bool is_wrong = k == result.output;
-    const Reach of_output = FindReach(result, problem, k, inputs, result.got[k].Clone(), is_wrong ? meant : nullptr,
-                                      is_wrong ? fit : nullptr, bits);
+    const Reach of_output =
+        FindReachOf(result.op.ComputeGolden(problem, k, inputs, result.tier), result, problem, k, inputs,
+                    result.got[k].Clone(), is_wrong ? meant : nullptr, is_wrong ? fit : nullptr, bits);
     if (of_output == Reach::kNothing) return Reach::kNothing;
     reach = std::min(reach, of_output);
   }
-  return reach == Reach::kAll || bits >= kLeastBits ? reach : Reach::kNothing;
+  return reach == Reach::kAll || bits >= result.least_bits ? reach : Reach::kNothing;
 }
 
 bool Holds(const WrongResult& result, const Problem& problem, const std::vector<Tensor>& inputs) {
   return FindReach(result, problem, inputs) == Reach::kAll;
 }
 
+Reach ReachBeside(const WrongResult& beside, const CaseChange& change, Reach reach);
+
 // Causes of the whole result, and those of its wrong places, which count where there are no others.
 class FoundCauses {
  public:
+  explicit FoundCauses(const WrongResult* beside) : beside_(beside) {}
+
   void Add(CaseChange change, Reach reach, const ResultFit& fit) {
+    if (reach == Reach::kNothing) return;
+    if (beside_ != nullptr) reach = std::min(reach, ReachBeside(*beside_, change, reach));
     if (reach == Reach::kNothing) return;
     std::vector<Cause>& causes = reach == Reach::kAll ? all_ : of_places_;
     if (causes.size() < kMostCauses) causes.push_back({std::move(change), fit, reach == Reach::kWrongPlaces});
@@ -136,14 +175,15 @@ class FoundCauses {
   std::vector<Cause> Take() { return std::move(all_.empty() ? of_places_ : all_); }
 
  private:
+  const WrongResult* const beside_;
   std::vector<Cause> all_, of_places_;
 };
 
 // Takes the result for one of another operator.
 WrongResult As(const WrongResult& result, const Operator& op, const Problem& problem, const std::vector<Tensor>& inputs,
                const std::vector<Tensor>& got) {
-  return {op,          problem,       inputs,          got,           result.contract,  result.golden,
-          result.tier, result.output, result.elements, result.places, result.most_flops};
+  return {op,          problem,       inputs,          got,           result.contract,   result.golden,
+          result.tier, result.output, result.elements, result.places, result.most_flops, result.least_bits};
 }
 
 // Whether a formula is much nearer to a few wrong elements than the golden value, in doubles: most are not, and need
@@ -254,7 +294,46 @@ class FormulaCauses {
   FoundCauses& causes_;
 };
 
+// Whether a transform by stages with a mistake is much nearer to the elements of the first wrong one's batch.
+bool IsNearOneBatch(const WrongResult& result, const StageMistake& mistake, std::span<const double> x) {
+  const Tensor& got = result.got[result.output];
+  const std::vector<double> values = got.ToDoubles();
+  const auto size = std::ssize(values) / got.shape()[0], parts = std::ssize(values) / got.size();
+  const int64_t batch = result.elements.empty() ? 0 : result.elements[0] * parts / size;
+  const std::vector<double> made = TransformBy(mistake, result.problem, x, batch);
+  for (const int64_t element : result.elements) {
+    for (int64_t i = element * parts; i < (element + 1) * parts; ++i) {
+      if (i / size != batch) continue;
+      const double value = values[static_cast<size_t>(i)];
+      const double error = std::fabs(value - result.golden.value[static_cast<size_t>(i)]);
+      // One of the two parts may be right.
+      const double tolerance = result.places->judge().Judge(i, value).Tolerance();
+      if (!(std::fabs(value - made[static_cast<size_t>(i % size)]) <= std::max(error / 2, tolerance))) return false;
+    }
+  }
+  return true;
+}
+
+Reach ExplainByStages(const WrongResult& result, const StageMistake& mistake, ResultFit& fit) {
+  const std::vector<double> x = result.inputs[0].ToDoubles();
+  if (result.places == nullptr || !IsNearOneBatch(result, mistake, x)) return Reach::kNothing;
+  Golden golden = result.golden;
+  golden.value.clear();
+  golden.value_lo.assign(golden.value_lo.size(), 0);
+  for (int64_t batch = 0; batch < result.got[result.output].shape()[0]; ++batch) {
+    const std::vector<double> made = TransformBy(mistake, result.problem, x, batch);
+    golden.value.insert(golden.value.end(), made.begin(), made.end());
+  }
+  const auto is_finite = [](double value) { return std::isfinite(value); };
+  if (!std::ranges::all_of(golden.value, is_finite)) return Reach::kNothing;
+  double bits = 0;
+  const Reach reach = FindReachOf(golden, result, result.problem, result.output, result.inputs,
+                                  result.got[result.output].Clone(), &result.golden, &fit, bits);
+  return reach == Reach::kWrongPlaces && bits < result.least_bits ? Reach::kNothing : reach;
+}
+
 Reach Explain(const WrongResult& result, const CaseChange& change, ResultFit& fit) {
+  if (change.stages) return ExplainByStages(result, *change.stages, fit);
   if (change.output) return result.places == nullptr ? Reach::kNothing : result.places->Explain(*change.output, fit);
   const std::optional<Problem> problem = ChangeCase(result.op, result.problem, change);
   if (!problem) return Reach::kNothing;
@@ -263,6 +342,31 @@ Reach Explain(const WrongResult& result, const CaseChange& change, ResultFit& fi
   const std::vector<Tensor> changed = change.key.empty() ? ChangeInputs(result.inputs, change) : std::vector<Tensor>();
   const std::vector<Tensor>& inputs = change.key.empty() ? changed : result.inputs;
   return result.op.CheckInputs(*problem, inputs) ? FindReach(result, *problem, inputs, meant, &fit) : Reach::kNothing;
+}
+
+// How a change that was found for a result, maybe another one, explains this one. Precondition: it has `places`, and
+// the change is no narrowing.
+Reach ReachOf(const WrongResult& result, const CaseChange& change) {
+  ResultFit fit;
+  if (!change.formula) return Explain(result, change, fit);
+  const bool is_formula = dynamic_cast<const FormulaOperator*>(&result.op) != nullptr;
+  for (const Form& form : FormsOf(result.problem, result.inputs, result.got)) {
+    const WrongResult as = As(result, *form.op, form.problem, form.inputs, form.got);
+    if (form.text == change.formula->text) return FindReach(as, form.problem, form.inputs, &result.golden, &fit);
+    if (!is_formula && form.text.empty()) return ExplainByFormula(as, *change.formula, NearElements(as), fit);
+  }
+  return is_formula ? ExplainByFormula(result, *change.formula, NearElements(result), fit) : Reach::kNothing;
+}
+
+// How far a change that explains a result agrees with another one of the kernel. Roundings leave exact data as they
+// are, which then say nothing of them.
+Reach ReachBeside(const WrongResult& beside, const CaseChange& change, Reach reach) {
+  const bool is_few_bits =
+      change.kind == OperandChange::kInt8 || change.kind == OperandChange::kE4M3 || change.kind == OperandChange::kE5M2;
+  const bool is_rounding =
+      change.narrowing || is_few_bits || (change.output && change.output->kind == OutputChange::Kind::kRounded);
+  const bool is_silent = reach == Reach::kWrongPlaces && !beside.places->HasWrong();
+  return is_rounding || is_silent ? reach : ReachOf(beside, change);
 }
 
 }  // namespace
@@ -287,13 +391,15 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, double seconds) {
   result.places = &places;
   result.most_flops *= std::max(1.0, seconds);
   std::erase_if(result.elements, [&](int64_t element) { return !places.IsWrongElement(element); });
-  FoundCauses causes;
+  WrongResult of_moved = result;
+  of_moved.least_bits = kLeastBitsOfMoved;
+  FoundCauses causes(wrong.beside);
   const auto try_all = [&](const std::vector<CaseChange>& changes) {
     for (const CaseChange& change : changes) {
       if (causes.IsFull() || time.Seconds() > seconds) return;
       if ((say_little && change.key != "tie") || causes.Knows(change)) continue;
       ResultFit fit;
-      const Reach reach = Explain(result, change, fit);
+      const Reach reach = Explain(of_moved, change, fit);
       causes.Add(change, reach, fit);
     }
   };
@@ -307,6 +413,7 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, double seconds) {
     if (reach == Reach::kWrongPlaces) causes.Add({.output = change}, reach, fit);
   }
   try_all(ListChanges(result.op, result.problem));
+  if (!causes.Explains()) try_all(ListRareChanges(result.problem));
   // An operand of zeros or ones may be the same as a formula without it, and says it more plainly.
   if (!causes.Explains()) FormulaCauses(result, time, seconds, say_little, causes).Find();
   if (!causes.Explains()) {
@@ -322,26 +429,16 @@ std::string ExplainNoSearch(const WrongResult& result) {
 }
 
 bool IsCause(const WrongResult& wrong, const CaseChange& change) {
-  ResultFit fit;
-  const WrongPlaces places(wrong);
-  WrongResult result = wrong;
-  result.places = &places;
-  const auto explains = [&](Reach reach) { return reach != Reach::kNothing; };
   if (change.narrowing) {
     const std::vector<Cause> found = FindCauses(wrong, kSecondsOfNarrowing);
     return std::ranges::any_of(found, [&](const Cause& cause) {
       return cause.change.narrowing && cause.change.narrowing->node == change.narrowing->node;
     });
   }
-  if (!change.formula) return explains(Explain(result, change, fit));
-  const bool is_formula = dynamic_cast<const FormulaOperator*>(&result.op) != nullptr;
-  for (const Form& form : FormsOf(result.problem, result.inputs, result.got)) {
-    const WrongResult as = As(result, *form.op, form.problem, form.inputs, form.got);
-    if (form.text == change.formula->text)
-      return explains(FindReach(as, form.problem, form.inputs, &result.golden, &fit));
-    if (!is_formula && form.text.empty()) return explains(ExplainByFormula(as, *change.formula, NearElements(as), fit));
-  }
-  return is_formula && explains(ExplainByFormula(result, *change.formula, NearElements(result), fit));
+  const WrongPlaces places(wrong);
+  WrongResult result = wrong;
+  result.places = &places;
+  return ReachOf(result, change) != Reach::kNothing;
 }
 
 std::string DescribeCause(const Problem& problem, const Cause& cause, const AttributeText& attribute) {

@@ -20,6 +20,13 @@ enum class Reach : uint8_t { kNothing, kWrongPlaces, kAll };
 
 class WrongPlaces;
 
+// Bits of evidence that a cause needs. Of some four hundred that are tried, one in a hundred and sixty results has one
+// by chance.
+inline constexpr double kLeastBits = 16;
+// Bits that a change of all operands needs where it explains wrong places alone, in which another mistake may have the
+// same effect: measured, more than half of these were named wrongly with fewer.
+inline constexpr double kLeastBitsOfMoved = 24;
+
 // A result, and what it is held against.
 struct WrongResult {
   const Operator& op;
@@ -35,6 +42,10 @@ struct WrongResult {
   // Where it is wrong, made by FindCauses and IsCause: a change may explain these places alone.
   const WrongPlaces* places = nullptr;
   double most_flops = 1e8;  // of a case that has no slices, and is computed as a whole; FindCauses takes its time
+  double least_bits = kLeastBits;
+  // The result of the same kernel on other data, with `places` and 0 for `least_bits`: a change that it contradicts is
+  // no cause.
+  const WrongResult* beside = nullptr;
 };
 
 // How near an output comes to golden values.

@@ -7,9 +7,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "harness/core/base/stopwatch.h"
+#include "harness/tools/explain/wrong_places.h"
 
 namespace assay {
 namespace {
@@ -44,9 +46,63 @@ class RunExplainer {
   std::map<std::pair<std::string, std::string>, int> counts_;
 };
 
+// The operands of one of the case's twins, in the order of ContractData::twins, if it is of this output.
+std::optional<std::vector<Tensor>> MakeTwinInputs(const PreparedCase& data, const Contract& contract, size_t output,
+                                                  int number) {
+  int next = 0;
+  for (size_t k = 0; k <= output; ++k) {
+    for (int variant = 0; variant < data.op->TwinVariants(data.problem, k, contract); ++variant) {
+      std::optional<Twin> twin = data.op->MakeTwin(data.problem, k, contract, variant);
+      if (twin && next++ == number) return k == output ? std::optional(std::move(twin->inputs)) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+// The attempt's result on a twin that does not hold: its data are exact, and tell causes apart where the case's own
+// cancel, or are few.
+class ResultOnTwin {
+ public:
+  ResultOnTwin(const WrongResult& own, std::vector<Tensor> inputs, const std::vector<Tensor>& outputs)
+      : inputs_(std::move(inputs)),
+        golden_(own.op.ComputeGolden(own.problem, own.output, inputs_, own.tier)),
+        result_{.op = own.op,
+                .problem = own.problem,
+                .inputs = inputs_,
+                .got = outputs,
+                .contract = own.contract,
+                .golden = golden_,
+                .tier = own.tier,
+                .output = own.output,
+                .least_bits = 0},
+        places_(result_) {
+    result_.elements = places_.TakeWrongElements(kMostWorstElements);
+    result_.places = &places_;
+  }
+  const WrongResult& result() const { return result_; }
+
+ private:
+  static constexpr size_t kMostWorstElements = 8;
+  const std::vector<Tensor> inputs_;
+  const Golden golden_;
+  WrongResult result_;
+  const WrongPlaces places_;
+};
+
+std::unique_ptr<ResultOnTwin> FindResultOnTwin(const PreparedCase& data, const Attempt& attempt,
+                                               const WrongResult& own) {
+  for (const KeptOutputSet& kept : attempt.kept) {
+    if (kept.twin < 0 || data.whole) continue;
+    auto inputs = MakeTwinInputs(data, attempt.contract, own.output, kept.twin);
+    if (inputs) return std::make_unique<ResultOnTwin>(own, *std::move(inputs), kept.outputs);
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::vector<Cause> FindCausesOf(const PreparedCase& data, const Attempt& attempt, double seconds) {
+  const Stopwatch time;
   const size_t output = attempt.findings->worst;
   WrongResult wrong{.op = *data.op,
                     .problem = data.problem,
@@ -60,7 +116,17 @@ std::vector<Cause> FindCausesOf(const PreparedCase& data, const Attempt& attempt
   if (!runs.empty()) {
     for (const WorstElement& worst : runs[0].worst) wrong.elements.push_back(worst.index);
   }
-  return FindCauses(wrong, seconds);
+  const auto twin = FindResultOnTwin(data, attempt, wrong);
+  if (twin == nullptr) return FindCauses(wrong, seconds);
+  WrongResult own = wrong, other = twin->result();
+  wrong.beside = &other;
+  std::vector<Cause> causes = FindCauses(wrong, seconds);
+  if (!causes.empty()) return causes;
+  own.least_bits = 0;
+  const WrongPlaces places(own);
+  own.places = &places;
+  other.least_bits = kLeastBits, other.beside = &own;
+  return FindCauses(other, seconds - time.Seconds());
 }
 
 std::function<std::string(const PreparedCase&, const Attempt&)> MakeRunExplainer() {

@@ -18,11 +18,24 @@ using formula::Narrowing;
 using What = Narrowing::What;
 
 constexpr int kBitsOfF32 = 24;
-constexpr int kBitsOfResults[] = {8, 11, 9, 10, 12, 13, 14, 16, 18}, kBitsOfSums[] = {8, 11, kBitsOfF32};
+constexpr int kBitsOfResults[] = {8, 11, 4, 3, 9, 10, 12, 13, 14, 16, 18}, kBitsOfSums[] = {8, 11, kBitsOfF32};
 constexpr double kNearlyEqual = 1.2;  // times the rms error of the best
 
 std::string FormatText(int bits) {
-  return bits == 8 ? "bf16" : bits == 11 ? "f16" : bits == kBitsOfF32 ? "f32" : fmt::format("{} bits", bits);
+  switch (bits) {
+    case 3:
+      return "e5m2";
+    case 4:
+      return "e4m3";
+    case 8:
+      return "bf16";
+    case 11:
+      return "f16";
+    case kBitsOfF32:
+      return "f32";
+    default:
+      return fmt::format("{} bits", bits);
+  }
 }
 
 std::string DescribeNarrowing(const Graph& graph, const Narrowing& narrowing) {
@@ -32,6 +45,10 @@ std::string DescribeNarrowing(const Graph& graph, const Narrowing& narrowing) {
       return narrowing.every == 1
                  ? fmt::format("running sums {} in {}", node, format)
                  : fmt::format("running sums {} rounded to {} every {} terms", node, format, narrowing.every);
+    case What::kBlockTerms:
+      return fmt::format("{} in blocks of {} terms in {}", node, narrowing.every, format);
+    case What::kBlocks:
+      return fmt::format("{} in blocks of {} terms, each rounded to {}", node, narrowing.every, format);
     case What::kReciprocal:
       return fmt::format("the reciprocal of {} rounded to {}",
                          formula::FormulaText(graph, graph.At(narrowing.node).args[1]), format);
@@ -77,7 +94,10 @@ void AddNarrowings(const Graph& graph, const std::vector<int>& users, Narrowing 
   if (info.kind != formula::Kind::kSum || !is_among(kBitsOfSums)) return;
   for (const int64_t every : {1, 8, 16, 32, 64, 128}) {
     const bool is_known = every > 1 && like.bits == kBitsOfF32;  // blocks that a kernel adds in f32 anyway
-    if (!is_known && every < graph.ExtentOf(info.reduced)) add(What::kRunningSum, -1, every);
+    if (is_known || every >= graph.ExtentOf(info.reduced)) continue;
+    add(What::kRunningSum, -1, every);
+    if (every == 1) continue;
+    add(What::kBlockTerms, -1, every), add(What::kBlocks, -1, every);
   }
 }
 
@@ -91,7 +111,8 @@ std::vector<Narrowing> ListNarrowings(const Graph& graph) {
       if (IsKept(graph.At(node))) AddNarrowings(graph, users[static_cast<size_t>(node)], like, all);
     }
   };
-  add({.bits = FormatOf(DType::kF16).precision, .half = true});
+  for (const DType format : {DType::kF16, DType::kE4M3, DType::kE5M2})
+    add({.bits = FormatOf(format).precision, .format = format});
   for (const int bits : kBitsOfResults) add({.bits = bits});
   add({.bits = kBitsOfF32});
   return all;

@@ -29,19 +29,31 @@ int64_t FindSource(const OutputChange& change, const Shape& shape, int64_t eleme
     const int64_t inner = change.kind == Kind::kTransposed ? rows : columns;
     return element - i + i % inner * (rows * columns / inner) + i / inner;
   }
-  if (change.kind != Kind::kNeighbours && change.kind != Kind::kShifted) return element;
+  if (change.kind == Kind::kOtherLayout) {
+    int64_t columns = 1, inner = 1;
+    for (size_t axis = change.axis + 1; axis < shape.size(); ++axis)
+      (axis <= change.axis + static_cast<size_t>(change.by) ? columns : inner) *= shape[axis];
+    const int64_t rows = shape[change.axis], i = element / inner % (rows * columns);
+    return element + (i % rows * columns + i / rows - i) * inner;
+  }
+  const bool has_axis = change.kind == Kind::kNeighbours || change.kind == Kind::kShifted ||
+                        change.kind == Kind::kReversed || change.kind == Kind::kBitReversed;
+  if (!has_axis) return element;
   const int64_t extent = shape[change.axis], stride = RowMajorStrides(shape)[change.axis];
   const int64_t i = element / stride % extent;
+  if (change.kind == Kind::kReversed) return element + (extent - 1 - 2 * i) * stride;
+  if (change.kind == Kind::kBitReversed) return element + (ReverseBits(i, extent) - i) * stride;
   const int64_t from = change.kind == Kind::kShifted ? i - change.by : ((i + change.by) ^ 1) - change.by;
   if (change.round) return element + ((from + extent) % extent - i) * stride;
   return element + ((from < 0 || from >= extent ? i : from) - i) * stride;
 }
 
-double Undo(Kind kind, double value) {
-  return kind == Kind::kNegated   ? -value
-         : kind == Kind::kDoubled ? value / 2
-         : kind == Kind::kHalved  ? 2 * value
-                                  : value;
+double Undo(Kind kind, double value, bool is_imaginary) {
+  return kind == Kind::kNegated                      ? -value
+         : kind == Kind::kConjugated && is_imaginary ? -value
+         : kind == Kind::kDoubled                    ? value / 2
+         : kind == Kind::kHalved                     ? 2 * value
+                                                     : value;
 }
 
 // The value with one bit of its representation flipped.
@@ -84,7 +96,35 @@ bool IsRounded(int bits, const ElementJudge& judge, std::span<const double> valu
   return lost >= kLeastBitsLost;
 }
 
+void AddOtherOrders(const Shape& shape, bool is_complex, std::vector<OutputChange>& changes) {
+  if (is_complex) changes.push_back({.kind = Kind::kConjugated}), changes.push_back({.kind = Kind::kPartsExchanged});
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] < 2) continue;
+    if (shape[axis] > 2) changes.push_back({.kind = Kind::kReversed, .axis = axis});
+    if (shape[axis] > 2 && shape[axis] % 2 == 0)
+      changes.push_back({.kind = Kind::kShifted, .axis = axis, .by = shape[axis] / 2, .round = true});
+    if (is_complex && IsBitReversible(shape[axis])) changes.push_back({.kind = Kind::kBitReversed, .axis = axis});
+    int64_t columns = 1;
+    for (size_t behind = axis + 1; axis + 2 < shape.size() && behind < shape.size(); ++behind) {
+      columns *= shape[behind];
+      const auto by = static_cast<int64_t>(behind - axis);
+      if (columns > 1) changes.push_back({.kind = Kind::kOtherLayout, .axis = axis, .by = by});
+    }
+  }
+}
+
 }  // namespace
+
+int64_t ReverseBits(int64_t i, int64_t extent) {
+  int64_t reversed = 0;
+  for (; extent > 1; extent /= 2, i /= 2) reversed = 2 * reversed + i % 2;
+  return reversed;
+}
+
+std::string LayoutText(size_t axis, int64_t axes) {
+  return axes == 1 ? fmt::format("axes {} and {} lay in the other order", axis, axis + 1)
+                   : fmt::format("axis {} lay behind axis {}", axis, static_cast<int64_t>(axis) + axes);
+}
 
 std::vector<OutputChange> ListOutputChanges(const Tensor& got) {
   std::vector<OutputChange> changes = {{Kind::kZeros}, {Kind::kNegated}, {Kind::kDoubled}, {Kind::kHalved}};
@@ -101,6 +141,7 @@ std::vector<OutputChange> ListOutputChanges(const Tensor& got) {
     changes.push_back({.kind = Kind::kTransposed});
     if (shape.back() != shape[shape.size() - 2]) changes.push_back({.kind = Kind::kReadTransposed});
   }
+  AddOtherOrders(shape, IsComplex(got.dtype()), changes);
   if (!IsFloat(got.dtype()) && !IsComplex(got.dtype())) return changes;
   const int sign = IsComplex(got.dtype()) ? 0 : 8 * static_cast<int>(SizeOf(got.dtype())) - 1;
   for (int bit = sign; bit-- > 0;) changes.push_back({.kind = Kind::kFlipped, .bits = bit});
@@ -124,8 +165,10 @@ bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tens
       hit(i, zero);
       continue;
     }
-    const int64_t source = FindSource(change, got.shape(), i / parts) * parts + i % parts;
-    const double undone = change.kind == Kind::kFlipped ? FlipBit(got, i, change.bits) : Undo(change.kind, value);
+    const int64_t part = change.kind == Kind::kPartsExchanged ? 1 - i % parts : i % parts;
+    const int64_t source = FindSource(change, got.shape(), i / parts) * parts + part;
+    const double undone =
+        change.kind == Kind::kFlipped ? FlipBit(got, i, change.bits) : Undo(change.kind, value, part == 1);
     const Judgement judged = judge.Judge(source, undone);
     if (!judged.accepted || judge.IsOpen(source)) return false;
     hit(i, judged);
@@ -146,6 +189,16 @@ std::string DescribeOutputChange(const std::string& output, const OutputChange& 
       return what + " halved";
     case Kind::kNeighbours:
       return fmt::format("{} with neighbours along axis {} exchanged", what, change.axis);
+    case Kind::kOtherLayout:
+      return fmt::format("{} stored as if {}", what, LayoutText(change.axis, change.by));
+    case Kind::kReversed:
+      return fmt::format("{} reversed along axis {}", what, change.axis);
+    case Kind::kBitReversed:
+      return fmt::format("{} in bit-reversed order along axis {}", what, change.axis);
+    case Kind::kConjugated:
+      return what + " conjugated";
+    case Kind::kPartsExchanged:
+      return what + " with real and imaginary parts exchanged";
     case Kind::kShifted:
       return fmt::format("{} shifted by {} along axis {}{}", what, change.by, change.axis,
                          change.round ? ", round the end" : "");

@@ -3,6 +3,7 @@
 // or in fewer bits.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -23,16 +24,29 @@ struct OutputChange {
     kShifted,
     kTransposed,
     kReadTransposed,
+    kOtherLayout,  // `axis` and the `by` axes behind it in the other order
+    kReversed,
+    kBitReversed,
+    kConjugated,
+    kPartsExchanged,  // real and imaginary ones
     kFlipped,
     kRounded
   };
   Kind kind = Kind::kZeros;
-  size_t axis = 0;     // kNeighbours: elements 2 i - by and 2 i + 1 - by in each other's place; kShifted
-  int64_t by = 0;      // kShifted: what belongs so many places before
+  size_t axis = 0;  // kNeighbours: elements 2 i - by and 2 i + 1 - by in each other's place; and others that have one
+  int64_t by = 0;   // kShifted: what belongs so many places before
   bool round = false;  // kShifted: at the end what belongs at the other end, else what belongs there
   int bits = 0;        // kRounded: significant ones that are left; kFlipped: number of the one, from the last on
   size_t output = 0;
 };
+
+// The place whose number has the bits of `i` in the other order. Precondition: an extent that IsBitReversible.
+int64_t ReverseBits(int64_t i, int64_t extent);
+inline bool IsBitReversible(int64_t extent) {
+  return extent > 2 && std::has_single_bit(static_cast<uint64_t>(extent));
+}
+// "axes 1 and 2 lay in the other order"
+std::string LayoutText(size_t axis, int64_t axes);
 
 std::vector<OutputChange> ListOutputChanges(const Tensor& got);
 

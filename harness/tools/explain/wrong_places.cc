@@ -84,6 +84,15 @@ bool WrongPlaces::IsWrongElement(int64_t element) const {
   return IsWrong(2 * element) || IsWrong(2 * element + 1);
 }
 
+std::vector<int64_t> WrongPlaces::TakeWrongElements(size_t most) const {
+  const std::vector<int64_t>& places = wrong_output().places;
+  const int64_t parts = IsComplex(judge().dtype()) ? 2 : 1;
+  std::vector<int64_t> taken;
+  const size_t count = std::min(most, places.size());
+  for (size_t i = 0; i < count; ++i) taken.push_back(places[i * places.size() / count] / parts);
+  return taken;
+}
+
 std::optional<double> WrongPlaces::CountBits(size_t k, const ElementJudge& changed, const Tensor& got) const {
   const MeantOutput& output = *outputs_[k];
   if (output.places.empty()) return k == result_.output ? std::nullopt : std::optional(0.0);
@@ -97,6 +106,35 @@ std::optional<double> WrongPlaces::CountBits(size_t k, const ElementJudge& chang
     bits += BitsOf(output.share, output.judge->Judge(i, value), judged, value);
   }
   return bits;
+}
+
+std::optional<double> WrongPlaces::CountBitsOfSlices(const ElementJudge& changed, const std::vector<int64_t>& of_slices,
+                                                     ResultFit& fit) const {
+  const MeantOutput& output = wrong_output();
+  size_t found = 0;
+  double bits = 0;
+  fit = Fit(judge(), result_.got[result_.output]);
+  double squares = fit.rms * fit.rms * static_cast<double>(fit.values);
+  for (size_t k = 0; k < of_slices.size(); ++k) {
+    const int64_t i = of_slices[k];
+    if (!output.wrong[static_cast<size_t>(i)]) continue;
+    const double value = output.values[static_cast<size_t>(i)];
+    const auto at = static_cast<int64_t>(k);
+    const Judgement judged = changed.Judge(at, value), meant = output.judge->Judge(i, value);
+    if (!judged.accepted || changed.IsOpen(at)) return std::nullopt;
+    ++found;
+    bits += BitsOf(output.share, meant, judged, value);
+    if (meant.finite && judged.finite) squares += judged.error * judged.error - meant.error * meant.error;
+    fit.equal += (value == changed.Rounded(at) ? 1 : 0) - (value == output.judge->Rounded(i) ? 1 : 0);
+  }
+  fit.rms = std::sqrt(std::max(0.0, squares) / static_cast<double>(std::max<int64_t>(1, fit.values)));
+  return found == output.places.size() ? std::optional(bits) : std::nullopt;
+}
+
+std::vector<int64_t> WrongPlaces::TakeAllWrong(size_t most) const {
+  const MeantOutput& output = wrong_output();
+  if (outputs_.size() > 1 || output.places.size() > most || IsComplex(judge().dtype())) return {};
+  return output.places;
 }
 
 ResultFit WrongPlaces::Fit(const ElementJudge& changed, const Tensor& got) const {
@@ -134,9 +172,11 @@ Reach WrongPlaces::Explain(const OutputChange& change, ResultFit& fit) const {
   const bool has_wrong = !output.places.empty();
   if (has_wrong && counts && !explains(&output.places)) return Reach::kNothing;  // they are among all, and fewer
   const double of_wrong = bits;
-  if (explains(nullptr) && (!counts || bits >= kLeastBits)) return Reach::kAll;
+  if (explains(nullptr) && (!counts || bits >= result_.least_bits)) return Reach::kAll;
   if (!counts) return has_wrong && explains(&output.places) ? Reach::kWrongPlaces : Reach::kNothing;
-  return has_wrong && of_wrong >= kLeastBits ? Reach::kWrongPlaces : Reach::kNothing;
+  const bool is_moved = change.kind == OutputChange::Kind::kShifted && result_.least_bits > 0;
+  const double least_bits = is_moved ? kLeastBitsOfMoved : result_.least_bits;
+  return has_wrong && of_wrong >= least_bits ? Reach::kWrongPlaces : Reach::kNothing;
 }
 
 }  // namespace assay

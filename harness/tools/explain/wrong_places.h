@@ -10,9 +10,6 @@
 
 namespace assay {
 
-// Bits of evidence that a cause needs. Of some two hundred that are tried, one in forty results has one by chance.
-inline constexpr double kLeastBits = 13;
-
 class WrongPlaces {
  public:
   // The result must outlive it.
@@ -25,10 +22,20 @@ class WrongPlaces {
   const ElementJudge& judge() const { return *wrong_output().judge; }
   bool IsWrong(int64_t i) const { return wrong_output().wrong[static_cast<size_t>(i)]; }  // of the wrong output
   bool IsWrongElement(int64_t element) const;
+  bool HasWrong() const { return !wrong_output().places.empty(); }
+  // Some wrong elements of it, at even distances.
+  std::vector<int64_t> TakeWrongElements(size_t most) const;
 
   // The bits that an output's wrong elements say for this judge, 0 without such elements. nullopt where one of them is
   // wrong for it, too, all elements are wrong as meant, or it is the wrong output and has none.
   std::optional<double> CountBits(size_t output, const ElementJudge& changed, const Tensor& got) const;
+
+  // Some slices hold all wrong elements of the only output. Their bits, as above, by a judge of the slices, which have
+  // the elements `of_slices`; sets `fit`, of the whole output.
+  std::optional<double> CountBitsOfSlices(const ElementJudge& changed, const std::vector<int64_t>& of_slices,
+                                          ResultFit& fit) const;
+  // Every wrong element, if these are at most so many and no other output has any; else none.
+  std::vector<int64_t> TakeAllWrong(size_t most) const;
 
   // Measures the wrong output against the changed case in its wrong elements, and as it was meant elsewhere.
   ResultFit Fit(const ElementJudge& changed, const Tensor& got) const;

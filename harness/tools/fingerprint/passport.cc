@@ -121,6 +121,21 @@ Result<Passport> TakePassport(Prober& prober, const std::string& implementation,
   return passport;
 }
 
+namespace {
+
+// ", of both operands, toward zero"; "" where the random sums say nothing of it.
+std::string DescribeNarrowedOperands(const Passport& passport) {
+  if (!passport.predicted || !passport.predicted->tells_all() || !passport.predicted->guess.narrows()) return "";
+  const Passport::Guess& guess = passport.predicted->guess;
+  return fmt::format(", of {}, {}",
+                     guess.narrows_first && guess.narrows_second ? "both operands"
+                     : guess.narrows_first                       ? "the first operand alone"
+                                                                 : "the second operand alone",
+                     guess.cuts_operands ? kTowardZero : kNearestEven);
+}
+
+}  // namespace
+
 Json ToJson(const Passport& passport) {
   Json json = {
       {"case", passport.case_id}, {"implementation", passport.implementation}, {"contract", passport.contract}};
@@ -140,6 +155,8 @@ Json ToJson(const Passport& passport) {
   json["repeats"] = passport.repeats, json["place_matters"] = passport.place_matters;
   if (passport.predicted)
     json["predicted"] = {{"agree", passport.predicted->agree}, {"sums", passport.predicted->sums}};
+  const std::string narrowed = DescribeNarrowedOperands(passport);
+  if (!narrowed.empty()) json["operand_rounding"] = narrowed.substr(2);
   if (!passport.reordered.empty() || !passport.unexplained.empty()) {
     json["reordered"] = passport.reordered, json["unexplained"] = passport.unexplained;
   }
@@ -170,7 +187,8 @@ std::string TextOf(const Passport& passport) {
                                                    at_least ? " or more" : "", passport.rounding));
   const bool is_cut = passport.sum_bits > 0 && passport.operand_bits >= passport.sum_bits &&
                       passport.operand_bits < passport.operand_precision;
-  add("operands", fmt::format("keep {} bits{}", passport.operand_bits, is_cut ? " or more, which sums hide" : ""));
+  add("operands", fmt::format("keep {} bits{}", passport.operand_bits,
+                              is_cut ? " or more, which sums hide" : DescribeNarrowedOperands(passport)));
   if (passport.has_products) {
     const bool exact = 2 * passport.operand_bits <= passport.sum_bits;
     add("products", exact                 ? "exact in the sum"

@@ -37,6 +37,9 @@ struct Passport {
   struct Guess {
     bool contracts = true;   // where products are not exact
     bool cuts_sums = false;  // of several numbers at once: toward zero
+    // Operands of products may be narrowed to fewer bits than their type has, toward zero or to nearest.
+    bool narrows_first = false, narrows_second = false, cuts_operands = false;
+    bool narrows() const { return narrows_first || narrows_second; }
   };
   struct Prediction {
     int agree = 0, sums = 0;

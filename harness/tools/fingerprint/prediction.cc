@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "harness/core/data/fill/rng.h"
 #include "harness/tools/fingerprint/arithmetic.h"
@@ -26,9 +27,15 @@ class Predicting {
     cuts_ = passport.rounding == kTowardZero;
     if (passport.sum_bits == FormatOf(DType::kF64).precision) acc_ = FormatOf(DType::kF64);
     if (passport.sum_bits < acc_.precision && WidestNode(tree_) == 2) acc_.precision = passport.sum_bits;
+    operand_bits_ = passport.operand_bits;
   }
 
-  double Sum(const ProbeSum& terms) const {
+  double Sum(const ProbeSum& given) const {
+    ProbeSum terms = given;
+    for (ProbeTerm& term : terms) {
+      if (guess_.narrows_first) term.a = Narrow(term.a);
+      if (guess_.narrows_second) term.b = Narrow(term.b);
+    }
     const double sum = SumInOrder(
         tree_, [&](int term) { return Round(terms[term].value()); },
         [&](const SumTree& node, std::span<const double> sums) { return Add(node, sums, terms); });
@@ -44,6 +51,11 @@ class Predicting {
   }
   // Without its bits below 2^exponent.
   static double Cut(double x, int exponent) { return std::ldexp(std::trunc(std::ldexp(x, -exponent)), exponent); }
+  double Narrow(double x) const {
+    if (x == 0) return x;
+    const int last = std::ilogb(x) + 1 - operand_bits_;
+    return guess_.cuts_operands ? Cut(x, last) : std::ldexp(std::nearbyint(std::ldexp(x, -last)), last);
+  }
   bool IsDouble() const { return acc_.precision == FormatOf(DType::kF64).precision; }
 
   double Add(const SumTree& node, std::span<const double> sums, const ProbeSum& terms) const {
@@ -83,7 +95,7 @@ class Predicting {
   Passport::Guess guess_;
   const FloatFormat& out_;
   FloatFormat acc_;
-  int bits_at_once_ = 0;
+  int bits_at_once_ = 0, operand_bits_ = 0;
   bool cuts_ = false;
 };
 
@@ -109,6 +121,28 @@ double PredictSum(const Passport& passport, const ProbeSum& terms, DType out) {
   return Predicting(passport, passport.predicted->guess, FormatOf(out)).Sum(terms);
 }
 
+namespace {
+
+std::vector<Passport::Guess> ListGuesses(const Passport& passport) {
+  const bool narrows = passport.has_products && passport.operand_bits > 0 &&
+                       passport.operand_bits < std::min(passport.operand_precision, passport.sum_bits);
+  std::vector<Passport::Guess> guesses;
+  for (const bool contracts : {true, false}) {
+    if (contracts != passport.contracts.value_or(contracts)) continue;
+    for (const bool cuts_sums : {false, true}) {
+      guesses.push_back({.contracts = contracts, .cuts_sums = cuts_sums});
+      for (const auto& [first, second] : {std::pair{true, true}, {true, false}, {false, true}}) {
+        for (const bool cuts : {false, true}) {
+          if (narrows) guesses.push_back({contracts, cuts_sums, first, second, cuts});
+        }
+      }
+    }
+  }
+  return guesses;
+}
+
+}  // namespace
+
 Status Predict(Prober& prober, Passport& passport) {
   const bool is_known = passport.rounding == kNearestEven || passport.rounding == kTowardZero;
   if (!passport.order || !is_known || !prober.sums().is_plain()) return {};
@@ -116,9 +150,7 @@ Status Predict(Prober& prober, Passport& passport) {
   const auto results = prober.Execute(sums);
   if (!results) return tl::unexpected(results.error());
   Passport::Prediction prediction{0, static_cast<int>(sums.size()), {}};
-  using Guess = Passport::Guess;
-  for (const Guess guess : {Guess{true, false}, Guess{true, true}, Guess{false, false}, Guess{false, true}}) {
-    if (guess.contracts != passport.contracts.value_or(guess.contracts)) continue;
+  for (const Passport::Guess& guess : ListGuesses(passport)) {
     const Predicting by(passport, guess, FormatOf(prober.problem().outputs[0].dtype));
     int agree = 0;
     for (size_t s = 0; s < sums.size(); ++s) agree += by.Sum(sums[s]) == (*results)[s] ? 1 : 0;

@@ -2,9 +2,11 @@
 // Random sums, computed again as a passport says.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "harness/core/base/json.h"
 #include "harness/tools/fingerprint/passport.h"
 
 namespace assay {
@@ -28,5 +30,9 @@ struct RecordedResult {
 // Sets `reordered` and `unexplained`. Neither gets results of which nothing can be said: the passport does not predict
 // all random sums, the operator does not show its terms, or there are too many of them.
 void ExplainResults(const std::vector<RecordedResult>& results, Passport& passport);
+
+// Writes `reordered` into each record of the run of which a passport says it, as passports.json has them; other lines
+// stay as they are. Errors: the file cannot be read or written.
+Status MarkReordered(const std::filesystem::path& run, const Json& passports);
 
 }  // namespace assay

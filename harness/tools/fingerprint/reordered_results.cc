@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
+#include "harness/core/base/atomic_file.h"
+#include "harness/core/base/json_text.h"
+#include "harness/core/base/whole_file.h"
 #include "harness/engine/cases/prepared_case.h"
 #include "harness/engine/device/executions.h"
 #include "harness/tools/fingerprint/prediction.h"
@@ -39,6 +45,7 @@ std::optional<Tensor> PredictOutput(const Passport& passport, const PreparedCase
 
 void ExplainResults(const std::vector<RecordedResult>& results, Passport& passport) {
   if (!passport.predicted || !passport.predicted->tells_all() || !passport.repeats) return;
+  if (passport.predicted->guess.narrows()) return;  // terms are products already
   for (const RecordedResult& result : results) {
     const auto spec = ParseId(result.case_id);
     const auto data = spec ? PrepareInputs(*spec) : tl::unexpected(spec.error());
@@ -47,6 +54,37 @@ void ExplainResults(const std::vector<RecordedResult>& results, Passport& passpo
     if (!predicted) continue;
     (HashOf(*predicted) == result.output_hash ? passport.reordered : passport.unexplained).push_back(result.case_id);
   }
+}
+
+Status MarkReordered(const std::filesystem::path& run, const Json& passports) {
+  using Key = std::array<std::string, 3>;
+  std::map<Key, bool> known;
+  for (const Json& passport : passports) {
+    for (const bool reordered : {false, true}) {
+      for (const Json& id : passport.value(reordered ? "reordered" : "unexplained", Json::array()))
+        known[{passport.value("backend", ""), passport.value("implementation", ""), id.get<std::string>()}] = reordered;
+    }
+  }
+  const std::filesystem::path file = run / "results.jsonl";
+  const auto text = ReadWholeFile(file.string());
+  if (!text) return tl::unexpected(text.error());
+  std::string marked;
+  for (std::string_view rest = *text; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    Json record = ParseJson(rest.substr(0, end));
+    const auto found =
+        record.is_object()
+            ? known.find({record.value("backend", ""), record.value("implementation", ""), record.value("case_id", "")})
+            : known.end();
+    if (found == known.end()) {
+      marked += rest.substr(0, end + 1);
+    } else {
+      record["reordered"] = found->second;
+      marked += DumpJson(record) + "\n";
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return WriteFileAtomically(file, {{marked.data(), marked.size()}});
 }
 
 }  // namespace assay

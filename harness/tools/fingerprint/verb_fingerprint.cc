@@ -177,7 +177,8 @@ class Taking {
     if (!options_.run_folder.empty() && !passports_.empty()) {
       const auto written =
           WriteFileAtomically(options_.run_folder / kPassportsFile, {{document.data(), document.size()}});
-      if (!written) return Complain(kExitHarness, written.error().message);
+      const Status marked = written ? MarkReordered(options_.run_folder, passports_) : written;
+      if (!marked) return Complain(kExitHarness, marked.error().message);
     }
     if (has_failed_) return kExitHarness;
     if (passports_.empty())
@@ -337,8 +338,8 @@ void AddFingerprintVerb(CLI::App& app, Action& action) {
                    "ids of the cases to probe instead of the usual ones; orders are found of sums of 2 to 16384 terms")
       ->delimiter('\0');
   verb->add_option("--run", o->run_folder,
-                   "take the sums of this run by the implementations that gave its results, and write passports.json "
-                   "into its folder, for assay compare")
+                   "take the sums of this run by the implementations that gave its results, write passports.json into "
+                   "its folder, for assay compare, and `reordered` into its records")
       ->type_name("DIR")
       ->excludes("--case");
   verb->add_option(

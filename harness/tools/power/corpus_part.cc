@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "harness/core/base/text.h"
@@ -10,14 +11,9 @@
 
 namespace assay {
 
-std::string_view Name(CorpusPart part) {
-  constexpr std::string_view kNames[] = {"tuned", "held", "fresh", "all"};
-  return kNames[static_cast<size_t>(part)];
-}
-
 namespace {
 
-constexpr const char *kHeldList = "held_back.txt", *kFreshList = "fresh.txt";
+constexpr std::array<const char*, kListedParts> kLists = {"held_back.txt", "fresh.txt", "studied.txt", "unseen.txt"};
 
 bool IsThere(const std::filesystem::path& file) {
   std::error_code unreadable;
@@ -39,12 +35,12 @@ std::filesystem::path ShippedCorpus(const std::string& name) {
 Result<CorpusParts> CorpusParts::Read(const std::filesystem::path& plugin, CorpusPart part) {
   CorpusParts parts;
   const std::filesystem::path folder = plugin.parent_path();
-  const bool has_none = !IsThere(folder / kHeldList) && !IsThere(folder / kFreshList);
+  const bool has_none = std::ranges::none_of(kLists, [&](const char* list) { return IsThere(folder / list); });
   if (has_none && !NeedsLists(plugin, part)) return parts;
-  for (const auto& [names, file] : {std::pair{&parts.held_, kHeldList}, {&parts.fresh_, kFreshList}}) {
-    Result<Names> found = NamesIn(folder / file);
+  for (size_t i = 0; i < kListedParts; ++i) {
+    Result<Names> found = NamesIn(folder / kLists[i]);
     if (!found) return tl::unexpected(found.error());
-    *names = std::move(*found);
+    parts.listed_[i] = std::move(*found);
   }
   return parts;
 }
@@ -75,9 +71,8 @@ bool CorpusParts::Has(CorpusPart part, const std::string& op, std::string_view i
   if (part == CorpusPart::kAll) return true;
   if (implementation.ends_with(kEffectSuffix)) implementation.remove_suffix(kEffectSuffix.size());
   const std::pair name{op, std::string(implementation)};
-  const bool is_held = held_.contains(name), is_fresh = fresh_.contains(name);
-  if (part == CorpusPart::kTuned) return !is_held && !is_fresh;
-  return part == CorpusPart::kHeld ? is_held : is_fresh;
+  if (part != CorpusPart::kTuned) return listed_[static_cast<size_t>(part)].contains(name);
+  return std::ranges::none_of(listed_, [&](const Names& names) { return names.contains(name); });
 }
 
 }  // namespace assay

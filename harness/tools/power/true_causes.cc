@@ -14,7 +14,8 @@ namespace assay {
 namespace {
 
 // Lines of other parts come first, since globs of the tuned one are wide.
-constexpr const char *kList = "causes.txt", *kListsOfOtherParts[] = {"held_causes.txt", "fresh_causes.txt"};
+constexpr const char *kList = "causes.txt",
+                     *kListsOfOtherParts[] = {"held_causes.txt", "fresh_causes.txt", "later_causes.txt"};
 constexpr std::string_view kNone = "none";
 
 bool MatchesAny(const std::vector<std::string>& globs, std::string_view text) {
@@ -66,7 +67,9 @@ Result<TrueCauses> TrueCauses::Read(const std::filesystem::path& plugin) {
                     (folder / kList).string()));
   }
   TrueCauses causes;
-  for (const char* list : {kListsOfOtherParts[0], kListsOfOtherParts[1], kList}) {
+  std::vector<const char*> lists(std::begin(kListsOfOtherParts), std::end(kListsOfOtherParts));
+  lists.push_back(kList);
+  for (const char* list : lists) {
     if (Status read = AddLines(folder / list, causes.lines_); !read) return tl::unexpected(read.error());
   }
   return causes;

@@ -23,7 +23,7 @@ struct TrueCause {
 
 class TrueCauses {
  public:
-  // causes.txt beside the plugin, and before it held_causes.txt and fresh_causes.txt where they are there.
+  // causes.txt beside the plugin, and before it those of the other parts (held_causes.txt ...) where they are there.
   static Result<TrueCauses> Read(const std::filesystem::path& plugin);
   // Null where no line is about it. `fault` is the implementation's name.
   const TrueCause* Find(std::string_view op, std::string_view fault) const;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
@@ -76,9 +77,7 @@ PowerSettings SettingsFor(const PowerOptions& o) {
   settings.faults = o.faults;
   settings.explain_s = o.explain ? o.search_s : 0;
   settings.interrupted = Interrupted;
-  for (const CorpusPart part : {CorpusPart::kTuned, CorpusPart::kHeld, CorpusPart::kFresh, CorpusPart::kAll}) {
-    if (o.part == Name(part)) settings.part = part;
-  }
+  settings.part = static_cast<CorpusPart>(std::ranges::find(kPartNames, o.part) - kPartNames.begin());
   return settings;
 }
 
@@ -163,9 +162,11 @@ void AddPowerVerb(CLI::App& app, Action& action) {
       "power", "Measure how many kernel bugs the verdict catches and how often it rejects a correct result");
   verb->add_flag("--quick", o->quick, "suite power-quick, a minute or two on two cores (default)");
   verb->add_flag("--full", o->full, "suite power-full, with more seeds");
-  verb->add_option("--part", o->part,
-                   "part of the corpus: tuned (limits were chosen with it), held and fresh (nothing was), or all")
-      ->check(CLI::IsMember({"tuned", "held", "fresh", "all"}))
+  verb->add_option(
+          "--part", o->part,
+          "part of the corpus: tuned (limits were chosen with it), held and fresh (nothing was), studied (names "
+          "of causes were improved with it), unseen (its other half, nothing was), or all")
+      ->check(CLI::IsMember(std::vector<std::string>(kPartNames.begin(), kPartNames.end())))
       ->capture_default_str();
   verb->add_flag("--explain", o->explain,
                  "explain each caught fault and compare the first cause named with its true one (causes.txt beside the "

@@ -20,6 +20,7 @@ constexpr uint64_t kSeeds = 8;        // that are tried of a case
 // Whether two changes are one mistake: values of attributes follow the shape (a scale of 1/d), and texts of a formula
 // have its extents.
 bool IsAlike(const CaseChange& a, const CaseChange& b) {
+  if (a.stages || b.stages) return a.stages && b.stages && a.stages->what == b.stages->what;
   if (a.formula || b.formula) {
     return a.formula && b.formula && a.formula->node == b.formula->node && a.formula->rule == b.formula->rule &&
            a.formula->user == b.formula->user;

@@ -2,6 +2,7 @@
 // The corpus: every entry.
 #include "ops/formula_operator.h"
 #include "tests/faults/corpus/entry.h"
+#include "tests/faults/corpus/later/entries.h"
 
 namespace corpus {
 
@@ -11,7 +12,7 @@ std::vector<Entry> AllEntries() {
                  ReduceOtherFaults(),   AttentionLegalEntries(), AttentionMaskFaults(), AttentionNumericalFaults(),
                  SoftmaxLegalEntries(), SoftmaxFaults(),         ConvLegalEntries(),    ConvWinogradEntries(),
                  ConvTermFaults(),      ConvOtherFaults(),       FftLegalEntries(),     FftFaults(),
-                 FormulaEntries(),      HeldEntries(),           FreshEntries()});
+                 FormulaEntries(),      HeldEntries(),           FreshEntries(),        LaterEntries()});
 }
 
 // Formulas read all operands before they write; the other operators have no output in place that is asked for.

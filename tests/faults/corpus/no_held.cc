@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// For the plugin without the held-back and the fresh part.
+// For the plugin that has the tuned part alone.
 #include "tests/faults/corpus/entry.h"
+#include "tests/faults/corpus/later/entries.h"
 
 namespace corpus {
 
@@ -8,6 +9,9 @@ std::vector<Entry> HeldEntries() {
   return {};
 }
 std::vector<Entry> FreshEntries() {
+  return {};
+}
+std::vector<Entry> LaterEntries() {
   return {};
 }
 

@@ -33,12 +33,13 @@ class PartLists : public testing::Test {
 TEST_F(PartLists, EveryNameIsInOnePartAndInAll) {
   Write("held_back.txt", "# a comment\nmatmul fault.a\n");
   Write("fresh.txt", "matmul fault.b\nreduce legal.c\n");
+  Write("studied.txt", "matmul fault.c\n"), Write("unseen.txt", "matmul fault.d\n");
   const auto parts = Read();
   ASSERT_TRUE(parts) << parts.error().message;
   const auto part_of = [&](const std::string& op, const char* name) {
     std::string in;
-    for (const CorpusPart part : {CorpusPart::kTuned, CorpusPart::kHeld, CorpusPart::kFresh}) {
-      if (parts->Has(part, op, name)) in += Name(part);
+    for (size_t part = 0; part <= kListedParts; ++part) {
+      if (parts->Has(CorpusPart{static_cast<uint8_t>(part)}, op, name)) in += kPartNames[part];
     }
     EXPECT_TRUE(parts->Has(CorpusPart::kAll, op, name));
     return in;
@@ -48,6 +49,8 @@ TEST_F(PartLists, EveryNameIsInOnePartAndInAll) {
   EXPECT_EQ(part_of("matmul", "fault.b"), "fresh");
   EXPECT_EQ(part_of("matmul", "fault.b.effect"), "fresh");
   EXPECT_EQ(part_of("reduce", "legal.c"), "fresh");
+  EXPECT_EQ(part_of("matmul", "fault.c"), "studied");
+  EXPECT_EQ(part_of("matmul", "fault.d"), "unseen");
   EXPECT_EQ(part_of("reduce", "fault.a"), "tuned");
 }
 
@@ -72,7 +75,9 @@ TEST_F(PartLists, AListThatIsMissedIsAnErrorThatNamesIt) {
   Write("held_back.txt", "matmul fault.a\n");
   complains_of(Read(CorpusPart::kFresh), "fresh.txt");
   complains_of(Read(), "fresh.txt");
-  Write("fresh.txt", "");
+  Write("fresh.txt", ""), Write("studied.txt", "");
+  complains_of(Read(CorpusPart::kUnseen), "unseen.txt");
+  Write("unseen.txt", "");
   EXPECT_TRUE(Read(CorpusPart::kFresh));
   EXPECT_TRUE(Read(CorpusPart::kTuned, kWithOthers));
 }

@@ -36,12 +36,13 @@ TEST_F(FaultNaming, TheFirstLineThatMatchesIsTheCause) {
 }
 
 TEST_F(FaultNaming, LinesOfOtherPartsComeBeforeTheGlobsOfTheTunedOne) {
-  for (const char* list : {"held_causes.txt", "fresh_causes.txt"})
+  for (const char* list : {"held_causes.txt", "fresh_causes.txt", "later_causes.txt"})
     std::ofstream(folder_ / list) << "matmul fault." << list << " terms *last*\n";
   const auto causes = Read("matmul fault.* attribute alpha=*\n");
   ASSERT_TRUE(causes);
   EXPECT_EQ(causes->Find("matmul", "fault.held_causes.txt")->kind, "terms");
   EXPECT_EQ(causes->Find("matmul", "fault.fresh_causes.txt")->kind, "terms");
+  EXPECT_EQ(causes->Find("matmul", "fault.later_causes.txt")->kind, "terms");
   EXPECT_EQ(causes->Find("matmul", "fault.other")->kind, "attribute");
 }
 
