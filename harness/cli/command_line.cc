@@ -45,7 +45,8 @@ struct VerbGroup {
 };
 const VerbGroup kVerbs[] = {
     {"Judge", {AddRunVerb, AddCheckVerb, AddJudgeVerb, AddConformVerb, AddExploreVerb}},
-    {"Investigate", {AddExplainVerb, AddDiffVerb, AddShrinkVerb, AddHistoryVerb, AddBisectVerb, AddFingerprintVerb}},
+    {"Investigate",
+     {AddExplainVerb, AddDiffVerb, AddShrinkVerb, AddHistoryVerb, AddBisectVerb, AddFingerprintVerb, AddModelVerb}},
     {"Look", {AddListVerb, AddBackendsVerb, AddReportVerb, AddCompareVerb}},
     {"Exchange", {AddDefineVerb, AddInputsVerb, AddImportVerb, AddMergeVerb, AddBundleVerb, AddVerifyVerb}},
     {"Maintain", {AddCheckPluginVerb, AddExpectationsVerb, AddGoldenVerb, AddPowerVerb}},

@@ -67,6 +67,7 @@ class Watch:
         self.views = 0
         self.unjudged: Counter[str] = Counter()  # by reason
         self.seconds = 0.0  # of judging
+        self.result: Any = None  # of a function that was executed for the watch
         self._kept = 0  # nodes whose tensors are kept
         self._sites, self._mode = Sites(), None
         self._threads = 0 if on_node is not None else count_threads(threads)
@@ -77,11 +78,13 @@ class Watch:
         if self._mode is not None:
             raise UsageError("watch: it is entered already; leave that block first, or make another one")
         try:
-            from ._mode import Mode
+            from ._mode import CompiledRegions, Mode
         except ImportError as error:
             raise Error(f"watch: it follows PyTorch, which cannot be imported here: {error}") from None
         self._sites.start()
         self._background = Background(self._threads)
+        self._compiled = CompiledRegions(self)
+        self._compiled.start()
         self._mode = Mode(self)
         self._mode.__enter__()
         return self
@@ -89,6 +92,7 @@ class Watch:
     def __exit__(self, *error: Any) -> None:
         mode, self._mode = self._mode, None
         mode.__exit__(*error)  # type: ignore[attr-defined]
+        self._compiled.stop()
         self._sites.stop()
         self._take(True)
         self._background.stop()
