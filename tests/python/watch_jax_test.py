@@ -118,7 +118,7 @@ class Equations(unittest.TestCase):
 
 
 @unittest.skipIf(HAS_JAX, "JAX is here")
-class Missing(unittest.TestCase):
+class MissingJax(unittest.TestCase):
     def test_without_jax(self):
         with self.assertRaisesRegex(assay.Error, "follows JAX"):
             assay.watch_jax(abs)(numpy.ones(3))
