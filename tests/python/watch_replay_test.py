@@ -99,6 +99,16 @@ class Recorded(unittest.TestCase):
         with self.assertRaisesRegex(assay.Error, "not made in the block"):
             w.error_at_output(torch.ones(3))
 
+    def test_calls_that_cannot_be_held(self):
+        """They end the recording with a word, and nothing of the program."""
+        x = torch.eye(3)
+        with assay.watch(record=True) as w:
+            self.assertTrue(torch.equal((x.to_sparse() * 2).to_dense(), 2 * x))
+            (x + 1).sum()
+        self.assertIn("aten::sum", {node.op for node in w.nodes})
+        with self.assertRaisesRegex(assay.Error, "replay: the recording ended at .*[sS]parse"):
+            w.replay()
+
     def test_error_at_output(self):
         """Errors that were propagated are of the size of the real ones, in logits, loss and a gradient."""
         torch.set_num_threads(1)

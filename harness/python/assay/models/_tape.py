@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator, NamedTuple, Sequence
 from .._errors import Error
 from ._background import copied, tensors_in
 from ._calls import why_unjudgeable
-from ._rules import is_tensor
+from ._rules import Unjudged, is_tensor
 
 
 class Place:
@@ -61,8 +61,10 @@ class Tape:
         self._weak: list[Any] = []  # keep addresses of storages from being used again
         self._count = 0
 
-    def arguments(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    def arguments(self, function: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """To be asked for before the call, which may write into them."""
+        if not hasattr(function, "_schema"):
+            raise Unjudged(why_unjudgeable(function))
         return mapped((args, dict(kwargs)), self._place)
 
     def add(self, function: Any, arguments: tuple[Any, Any], result: Any, site: Any) -> None:

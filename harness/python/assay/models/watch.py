@@ -72,7 +72,7 @@ class Watch:
         self._sites, self._mode = Sites(), None
         self._threads = 0 if on_node is not None else count_threads(threads)
         self._background = Background(0)
-        self._tape = Tape() if record else None
+        self._tape, self._unrecorded = Tape() if record else None, ""
 
     def __enter__(self) -> Watch:
         if self._mode is not None:
@@ -159,6 +159,8 @@ class Watch:
         write_suite(self.nodes, path)
 
     def _recorded(self, member: str) -> Tape:
+        if self._unrecorded:
+            raise Error(f"{member}: the recording ended at a call that it cannot hold: {self._unrecorded}")
         if self._tape is None:
             raise UsageError(f"{member}: nothing was recorded; write assay.watch(record=True)")
         return self._tape
@@ -194,12 +196,15 @@ class Watch:
         return result
 
     def _recording(self, function: Any, run: Callable[..., Any]) -> Callable[..., Any]:
+        """Runs and records. A call that cannot be recorded ends the recording, not the program."""
         def recorded(*args: Any, **kwargs: Any) -> Any:
-            with without_modes():
-                arguments = self._tape.arguments(args, kwargs)  # type: ignore[union-attr]
+            arguments: list[Any] = []
+            why = self._attempt(function, lambda: arguments.append(self._tape.arguments(function, args, kwargs)))  # type: ignore[union-attr]
             result = run(*args, **kwargs)
-            with without_modes():
-                self._tape.add(function, arguments, result, self._sites.here())  # type: ignore[union-attr]
+            if not why:
+                why = self._attempt(function, lambda: self._tape.add(function, arguments[0], result, self._sites.here()))  # type: ignore[union-attr]
+            if why:
+                self._tape, self._unrecorded = None, why
             return result
         return recorded
 
@@ -209,11 +214,16 @@ class Watch:
             reason = self._attempt(function, lambda: found.extend(self._judge(index, site, call, result)))
             return found, reason, time.perf_counter() - begun
 
-        tensors = list(tensors_in([*call.arguments.values(), result]))
-        if self._background.takes(tensors):
-            with without_modes():
-                copy, copy_of_result = call.copied(), copied(result)
-            self._background.put(lambda: judge(copy, copy_of_result), sum(each.numel() * each.dtype.itemsize for each in tensors))
+        copies: list[Any] = []
+
+        def copy() -> None:
+            tensors = list(tensors_in([*call.arguments.values(), result]))
+            if self._background.takes(tensors):
+                copies.extend((call.copied(), copied(result), sum(each.numel() * each.dtype.itemsize for each in tensors)))
+
+        self._attempt(function, copy)  # tensors that nobody can copy are judged, or refused, where they are
+        if copies:
+            self._background.put(lambda: judge(*copies[:2]), copies[2])
         else:
             found, reason, _ = judge(call, result)
             self._background.put_result((found, reason, 0.0))
