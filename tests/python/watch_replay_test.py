@@ -52,6 +52,16 @@ class Recorded(unittest.TestCase):
             made = step(model, kind.example())
         return w, made, model
 
+    @staticmethod
+    def played(tape, result):
+        """The recorded result, executed once more."""
+        playing = tape.start(torch.clone)
+        with torch.no_grad():
+            for step in tape.steps:
+                args, kwargs = playing.arguments(step)
+                playing.take(step, playing.redrawn(step, args) if step.drawn else step.function(*args, **kwargs))
+        return playing.value(tape.number_of(result))
+
     def test_same_bits(self):
         """Views, writes in place, random numbers and backward calls are executed as they were, and nothing of the program changes."""
         for kind in (watched_models.BertTiny, watched_models.MambaTiny):
@@ -63,6 +73,8 @@ class Recorded(unittest.TestCase):
                 self.assertTrue(replay, str(replay))
                 self.assertEqual(replay.watch.calls, w.calls - w.unjudged["random numbers"])
                 self.assertTrue(all(map(torch.equal, before, model.parameters())))
+                for result in made:
+                    self.assertTrue(torch.equal(self.played(w._tape, result), result))
                 self.assertTrue(torch.equal(torch.get_rng_state(), state))
 
     def test_another_function(self):

@@ -337,10 +337,13 @@ class Fast(unittest.TestCase):
         with unittest.mock.patch("assay.models.watch.take_function", side_effect=AssertionError("traced")), w:
             (x + 1).sum(0)
         self.assertEqual(dict(w.unjudged), {})
-        for changed in (lambda: x.sum(1), lambda: x.double().sum(0), lambda: x[:, :3].sum(0), lambda: x.sum(0, keepdim=True)):
+        pool, pixels = torch.nn.functional.adaptive_avg_pool2d, torch.randn(1, 2, 8, 8)
+        for changed in (lambda: x.sum(1), lambda: x.double().sum(0), lambda: x[:, :3].sum(0), lambda: x.sum(0, keepdim=True),
+                        lambda: pool(pixels, 2), lambda: pool(pixels[..., :4, :4], 2), lambda: torch.logical_and(x, y), lambda: torch.logical_and(x > 0, y > 0)):
             with w:
                 changed()
         self.assertTrue(w, str(w))
+        self.assertEqual(dict(w.unjudged), {})
         with assay.watch(threads=0) as w:  # constants of a formula are not those of another
             for factor in (2, 2.0, True, 0.5, -0.0, 0.0):
                 torch.lerp(y, y + 1, factor)
