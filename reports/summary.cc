@@ -14,6 +14,7 @@
 #include <tuple>
 
 #include "harness/core/base/amounts.h"
+#include "harness/core/base/text.h"
 #include "reports/pooled.h"
 #include "reports/text.h"
 #include "reports/verdicts.h"
@@ -155,6 +156,30 @@ bool IsFailure(const Record& record) {
   return standing == Standing::kFailure || standing == Standing::kError;
 }
 
+namespace {
+
+// Calls of a captured program that the record's case stands for, by its tags "calls-12"; 0: it is of no such suite.
+int64_t CallsOf(const Record& record) {
+  constexpr std::string_view kCalls = "calls-";
+  int64_t calls = 0;
+  for (const std::string_view tag : Split(record.tags, ',')) {
+    if (tag.starts_with(kCalls)) calls += ParseNumber<int64_t>(tag.substr(kCalls.size())).value_or(0);
+  }
+  return calls;
+}
+
+// "; weighted by calls, 99.2 % pass", where suites say how often a program calls their cases; else "".
+std::string CallsText(const RecordView& records) {
+  double all = 0, passed = 0;
+  for (const Record& r : records) {
+    const auto calls = static_cast<double>(CallsOf(r));
+    all += calls, passed += r.outcome == "pass" ? calls : 0;
+  }
+  return all > 0 ? fmt::format("; weighted by calls, {:.3g} % pass", 100 * passed / all) : "";
+}
+
+}  // namespace
+
 std::string OutcomeLine(const RecordView& records) {
   std::string line;
   for (const auto& [outcome, count] : CountOutcomes(records)) {
@@ -168,6 +193,7 @@ std::string OutcomeLine(const RecordView& records) {
   if (const int64_t samples = std::ranges::count_if(records, is_sample); samples > 0) {
     line += fmt::format("; {} of a sample of their elements", samples);
   }
+  line += CallsText(records);
   return line.empty() ? "no records" : line;
 }
 

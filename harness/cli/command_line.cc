@@ -46,7 +46,8 @@ struct VerbGroup {
 const VerbGroup kVerbs[] = {
     {"Judge", {AddRunVerb, AddCheckVerb, AddJudgeVerb, AddConformVerb, AddExploreVerb}},
     {"Investigate",
-     {AddExplainVerb, AddDiffVerb, AddShrinkVerb, AddHistoryVerb, AddBisectVerb, AddFingerprintVerb, AddAlignVerb}},
+     {AddExplainVerb, AddDiffVerb, AddShrinkVerb, AddHistoryVerb, AddBisectVerb, AddFingerprintVerb, AddAlignVerb,
+      AddModelVerb}},
     {"Look", {AddListVerb, AddBackendsVerb, AddReportVerb, AddCompareVerb}},
     {"Exchange", {AddDefineVerb, AddInputsVerb, AddImportVerb, AddMergeVerb, AddBundleVerb, AddVerifyVerb}},
     {"Maintain", {AddCheckPluginVerb, AddExpectationsVerb, AddGoldenVerb, AddPowerVerb}},

@@ -22,6 +22,7 @@ void AddListVerb(CLI::App& app, Action& action);
 void AddRunVerb(CLI::App& app, Action& action);
 void AddExploreVerb(CLI::App& app, Action& action);
 void AddBisectVerb(CLI::App& app, Action& action);
+void AddModelVerb(CLI::App& app, Action& action);
 void AddFingerprintVerb(CLI::App& app, Action& action);
 void AddAlignVerb(CLI::App& app, Action& action);
 void AddJudgeVerb(CLI::App& app, Action& action);

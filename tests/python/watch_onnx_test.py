@@ -4,6 +4,7 @@ import importlib.util
 import os
 import shlex
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -168,6 +169,43 @@ class Nodes(unittest.TestCase):
         w = assay.watch_onnx(model, {"x": numpy.ones(3, "f"), "c": numpy.array(True)})
         self.assertEqual(([node.op for node in w.nodes], dict(w.unjudged)), (["Neg", "If"], {}))
         self.assertTrue(w)
+
+
+
+@unittest.skipUnless(HAS_RUNTIME and os.environ.get("ASSAY_PROGRAM"), "onnx, onnxruntime or the program is not here")
+class Verb(unittest.TestCase):
+    """assay model"""
+
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.model = os.path.join(self.folder, "words.onnx")
+        onnx.save(onnx_models.words(), self.model)
+        self.inputs = os.path.join(self.folder, "x.npz")
+        numpy.savez(self.inputs, **operands_of(onnx_models.words))
+
+    def model_verb(self, code, *words):
+        environment = {**os.environ, "ASSAY_PYTHON": sys.executable}
+        ended = subprocess.run([os.environ["ASSAY_PROGRAM"], "model", *words], capture_output=True, text=True, check=False, env=environment)
+        self.assertEqual(ended.returncode, code, ended.stdout + ended.stderr)
+        return ended.stdout if code < 2 else ended.stderr
+
+    def test_right(self):
+        out = os.path.join(self.folder, "out")
+        said = self.model_verb(0, self.model, "--inputs", self.inputs, "--fused", "--out", out)
+        self.assertRegex(said, r"CPUExecutionProvider: \d+ of \d+ calls judged")
+        self.assertTrue(os.path.exists(os.path.join(out, "report.html")))
+
+    def test_wrong(self):
+        """A model in f32 is not what arithmetic in f64 makes."""
+        self.assertRegex(self.model_verb(1, self.model, "--inputs", self.inputs, "--contract", "acc=f64"), r"first wrong result: node \d+")
+
+    def test_refused(self):
+        missing = os.path.join(self.folder, "none")
+        for words, text in (((missing + ".onnx",), "is no model"), ((self.model, "--inputs", missing), "--inputs .* cannot be read"),
+                            ((self.model, "--provider", "Abacus"), "there is no provider Abacus"), ((self.model, "--provider", ","), "names no runtime"),
+                            ((self.model, "--contract", "bf17"), "contract: 'bf17'"), ((self.model, "--sample", "0"), "--sample")):
+            with self.subTest(words=words):
+                self.assertRegex(self.model_verb(2, *words), text)
 
 
 if __name__ == "__main__":

@@ -327,6 +327,83 @@ class Clean(unittest.TestCase):
 
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
+class Fast(unittest.TestCase):
+    """Cheaper judging finds the same."""
+
+    def test_traces_once(self):
+        x, y = torch.randn(8, 16), torch.randn(16)
+        with assay.watch(threads=0) as w:
+            x.sum(0)
+        with unittest.mock.patch("assay.models.watch.take_function", side_effect=AssertionError("traced")), w:
+            (x + 1).sum(0)
+        self.assertEqual(dict(w.unjudged), {})
+        pool, pixels = torch.nn.functional.adaptive_avg_pool2d, torch.randn(1, 2, 8, 8)
+        for changed in (lambda: x.sum(1), lambda: x.double().sum(0), lambda: x[:, :3].sum(0), lambda: x.sum(0, keepdim=True),
+                        lambda: pool(pixels, 2), lambda: pool(pixels[..., :4, :4], 2), lambda: torch.logical_and(x, y), lambda: torch.logical_and(x > 0, y > 0)):
+            with w:
+                changed()
+        self.assertTrue(w, str(w))
+        self.assertEqual(dict(w.unjudged), {})
+        with assay.watch(threads=0) as w:  # constants of a formula are not those of another
+            for factor in (2, 2.0, True, 0.5, -0.0, 0.0):
+                torch.lerp(y, y + 1, factor)
+        self.assertTrue(w, str(w))
+
+    def test_correctly_rounded(self):
+        """Such a result needs no question; one unit in its last place further on, the question decides."""
+        x, y = torch.randn(64), torch.randn(64)
+        with unittest.mock.patch("assay.models.watch.check", side_effect=AssertionError("asked")), assay.watch() as w:
+            for function, dtype in itertools.product((torch.add, torch.sub, torch.mul, torch.div), (torch.float32, torch.bfloat16, torch.float16)):
+                function(x.to(dtype), y.to(dtype))
+                function(x.to(dtype)[:, None], 3)
+        self.assertEqual(len(w.nodes), 24, str(w))
+        self.assertEqual({(node.verdict, node.class_) for node in w.nodes}, {("pass", "bit_exact")})
+        for off in (1.0, 1.5):
+            with Fault(0, lambda z: z[3].mul_(off).copy_(torch.nextafter(z[3], torch.tensor(math.inf)))), assay.watch() as w:
+                x * y
+            self.assertEqual([node.failed for node in w.nodes], [True] if off > 1 else [w.nodes[0].failed], str(w))
+            self.assertNotEqual(w.nodes[0].class_, "bit_exact")
+
+    def test_threads(self):
+        """Threads judge what was there when the call was made, and results stand in their order."""
+        found = []
+        for threads in (0, 3):
+            torch.manual_seed(3)
+            weight, x = torch.randn(96, 96), torch.randn(96, 96)
+            with assay.watch(threads=threads) as w:
+                for step in range(6):
+                    x = torch.nn.functional.gelu(x @ weight)
+                    x.mul_(0.5)  # what the product's judge may not see
+                    weight.add_(x, alpha=0.01)
+                    torch.randn(3)
+            found.append([(node.index, node.op, node.verdict, node.margin, node.effective_bits) for node in w.nodes])
+            self.assertTrue(w, str(w))
+            self.assertEqual(w.unjudged["random numbers"], 6)
+        self.assertEqual(*found)
+        self.assertEqual(found[0], sorted(found[0], key=lambda node: node[0]))
+
+    def test_memory_of_threads(self):
+        from assay.models import _background
+        with unittest.mock.patch.object(_background, "_MOST_BYTES", 1 << 18), assay.watch(threads=2) as w:
+            for n in (100, 200, 300):  # the last one is too large for a copy
+                x = torch.randn(n, n)
+                for _ in range(4):
+                    torch.exp(x)
+                    self.assertLessEqual(w._background._size, 1 << 18)
+        self.assertEqual(len(w.nodes), 12)
+
+    def test_modules_of_every(self):
+        model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh(), torch.nn.Linear(4, 4))
+        seen = set()
+        for skipped in range(2):
+            with assay.watch(every=2) as w:
+                torch.ones(1).add(1) if skipped else None
+                model(torch.randn(2, 4)).sum().backward()
+            seen |= {(node.op.rpartition("::")[2], node.site.module) for node in w.nodes if node.site.backward}
+        self.assertLessEqual({("tanh_backward", "1 (Tanh)"), ("mm", "2 (Linear)"), ("sum", "0 (Linear)")}, seen)
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
 class Edges(unittest.TestCase):
     """Calls at the edges of what rules were written for."""
 

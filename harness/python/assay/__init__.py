@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._marks import mark as mark
     from ._namespace import namespace as namespace
     from ._operators import operators as operators
+    from .models.jax_model import watch_jax as watch_jax
     from .models.onnx_model import watch_onnx as watch_onnx
     from .models.watch import Node as Node, Watch as Watch, watch as watch
     from ._verdict import (Arithmetic as Arithmetic, Sample as Sample, Stricter as Stricter, Verdict as Verdict,
@@ -34,7 +35,8 @@ _HOMES = {"Arithmetic": "_verdict", "Case": "_cases", "Cases": "_cases", "Defini
           "SuspectWarning": "_errors", "UsageError": "_errors",
           "Verdict": "_verdict", "WorstElement": "_verdict", "assert_close": "_check", "cases": "_cases",
           "check": "_check", "kernel": "_kernels", "mark": "_marks", "namespace": "_namespace",
-          "operator": "_define", "operators": "_operators", "Node": "models.watch", "Watch": "models.watch", "watch": "models.watch", "watch_onnx": "models.onnx_model"}
+          "operator": "_define", "operators": "_operators", "Node": "models.watch", "Watch": "models.watch", "watch": "models.watch", "watch_onnx": "models.onnx_model",
+          "watch_jax": "models.jax_model"}
 
 __all__ = sorted(_HOMES)
 

@@ -69,6 +69,15 @@ TEST(Summary, AnUnknownOutcomeIsAFailureThatEveryReportNames) {
   EXPECT_THAT(HtmlReport(records, ""), HasSubstr("because of melted"));
 }
 
+TEST(Summary, CasesOfACapturedProgramCountByTheirCalls) {
+  Record often, seldom, other;
+  often.outcome = "pass", often.tags = "decoder,calls-90,calls-5";
+  seldom.outcome = "mismatch", seldom.tags = "calls-5";
+  other.outcome = "mismatch", other.tags = "calls-";
+  EXPECT_EQ(OutcomeLine({often, seldom, other}), "2 mismatch, 1 pass; weighted by calls, 95 % pass");
+  EXPECT_EQ(OutcomeLine({other}), "1 mismatch");
+}
+
 TEST(Summary, InconclusiveCasesSayWhyOnceEach) {
   std::vector<Record> records{MakeRecord("cpu", "naive", "inconclusive"), MakeRecord("x", "tiled", "inconclusive"),
                               MakeRecord("cpu", "naive", "pass")};

@@ -2,6 +2,7 @@
 """ATen's products: matrices, convolutions with their gradients, attention."""
 from __future__ import annotations
 
+import itertools
 from typing import Any, Iterator, Optional, Sequence
 
 from ._rules import Question, Unjudged, formula, rule, traced
@@ -163,6 +164,9 @@ def _addr(self, vec1, vec2, beta=1, alpha=1):
     return beta * self + alpha * vec1[:, None] * vec2
 
 
+_turn = itertools.count()  # of the heads: each is as dear as a whole product of matrices
+
+
 @rule("_scaled_dot_product_flash_attention_for_cpu_backward")
 def _attention_backward(outputs: Any, grad_out: Any, query: Any, key: Any, value: Any, out: Any, logsumexp: Any, dropout_p: float,
                         is_causal: bool, attn_mask: Any = None, scale: Any = None) -> Question:
@@ -181,4 +185,11 @@ def _attention_backward(outputs: Any, grad_out: Any, query: Any, key: Any, value
         return (factor * (ds @ key), factor * (xp.permute_dims(ds, back) @ query), xp.permute_dims(p, back) @ grad_out)
     stored = logsumexp if logsumexp.shape == query.shape[:3] else logsumexp.transpose(1, 2)
     given = {"grad_out": grad_out, "query": query, "key": key, "value": value, "out": out, "logsumexp": stored}
-    return traced(gradients, given, outputs)._replace(costly=True)
+    whole = traced(gradients, given, outputs)
+    batch, head = divmod(next(_turn) % (query.shape[0] * query.shape[1] or 1), query.shape[1] or 1)
+
+    def of_head(tensor: Any) -> Any:
+        return tensor[batch:batch + 1, head:head + 1]
+
+    part = traced(gradients, {name: of_head(each) for name, each in given.items()}, list(map(of_head, outputs)))
+    return whole._replace(part=part._replace(elements=sum(each.numel() for each in outputs)))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 from . import _aten_elements, _aten_moves, _aten_norms, _aten_products, _aten_sums  # noqa: F401  (they add rules)
+from ._background import copied
 from ._rules import RULES, Answer, Defaults, Unjudged, is_tensor, values_of
 
 # Makers of tensors, which have no operands to be judged from.
@@ -68,36 +69,55 @@ def _apart(value: Any, memory: set[int]) -> Any:
     return value.clone() if is_tensor(value) and memory and value.untyped_storage()._cdata in memory else value
 
 
+class _Form(NamedTuple):
+    """The schema of an overload, read once."""
+    name: str
+    overload: str
+    arguments: list[tuple[str, Any, bool, bool]]  # name, default, whether the call writes into it, whether it is only there for that
+    defaults: dict[str, Any]
+
+
+@functools.cache
+def _form(function: Any) -> _Form:
+    def is_written(argument: Any) -> bool:
+        return argument.alias_info is not None and argument.alias_info.is_write
+
+    listed = function._schema.arguments
+    defaults = {a.name: a.default_value for a in listed if a.has_default_value()}
+    return _Form(name_of(function), function._schema.overload_name, [(a.name, defaults.get(a.name), is_written(a), is_written(a) and a.is_out) for a in listed],
+                 defaults)
+
+
 class Call:
     """Made before the function runs: operands that it writes into are copied then."""
 
     def __init__(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        self.schema = function._schema
-        self.name = name_of(function)
-        self.overload = self.schema.overload_name
+        form = _form(function)
+        self.name, self.overload = form.name, form.overload
         arguments: dict[str, Any] = {}
         self.written: list[Any] = []
-        for place, argument in enumerate(self.schema.arguments):
-            if place < len(args):
-                value = args[place]
-            elif argument.name in kwargs:
-                value = kwargs[argument.name]
-            elif argument.has_default_value():
-                value = argument.default_value
-            else:
-                value = None
-            if argument.alias_info is not None and argument.alias_info.is_write and value is not None:
+        for place, (name, default, is_written, is_out) in enumerate(form.arguments):
+            value = args[place] if place < len(args) else kwargs.get(name, default)
+            if is_written and value is not None:
                 self.written += value if isinstance(value, (list, tuple)) else [value]
-                if argument.is_out:
+                if is_out:
                     continue
-            arguments[argument.name] = value
-        memory = {each.untyped_storage()._cdata for each in self.written}
-        defaults = {a.name: a.default_value for a in self.schema.arguments if a.has_default_value()}
-        self.arguments = Defaults({name: _apart(value, memory) for name, value in arguments.items()}, defaults)
+            arguments[name] = value
+        if self.written:
+            memory = {each.untyped_storage()._cdata for each in self.written}
+            arguments = {name: _apart(value, memory) for name, value in arguments.items()}
+        self.arguments = Defaults(arguments, form.defaults)
 
     @property
     def base(self) -> str:
         return _base(self.name)
+
+    def copied(self) -> Call:
+        """The call with operands that nobody writes into."""
+        copy = object.__new__(Call)
+        copy.name, copy.overload, copy.written = self.name, self.overload, copied(self.written)
+        copy.arguments = Defaults({name: copied(value) for name, value in self.arguments.items()}, self.arguments.defaults)
+        return copy
 
     def outputs(self, result: Any) -> list[Any]:
         flat = list(result) if isinstance(result, (list, tuple)) else [result]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's way to see each call below autograd (torch.utils._python_dispatch)."""
+"""PyTorch's way to see each call below autograd (torch.utils._python_dispatch), and the regions that it has compiled."""
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -14,5 +15,38 @@ class Mode(TorchDispatchMode):
         super().__init__()
         self._watch = watch
 
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        return True  # else PyTorch does not execute what it has compiled, whose bits may be other ones
+
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return self._watch.execute(function, args, kwargs or {})
+
+
+class CompiledRegions:
+    """Counts calls of what Inductor has compiled, between `start` and `stop`: no dispatcher sees those."""
+
+    def __init__(self, watch: Any) -> None:
+        self._watch, self._graph, self._call = watch, None, None
+
+    def start(self) -> None:
+        if "torch._inductor" not in sys.modules:  # as by torch.compile
+            return
+        try:
+            from torch._inductor.output_code import CompiledFxGraph
+        except ImportError:  # an older one
+            return
+        watch, call = self._watch, CompiledFxGraph.__call__
+
+        def counted(graph: Any, *args: Any, **kwargs: Any) -> Any:
+            watch.calls += 1
+            watch.unjudged["regions that torch.compile has compiled"] += 1
+            return call(graph, *args, **kwargs)
+
+        self._graph, self._call = CompiledFxGraph, call
+        CompiledFxGraph.__call__ = counted
+
+    def stop(self) -> None:
+        if self._graph is not None:
+            self._graph.__call__ = self._call
+            self._graph = None

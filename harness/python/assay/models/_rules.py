@@ -17,7 +17,9 @@ class Question(NamedTuple):
     inputs: Mapping[str, Any]
     outputs: Mapping[str, Any]
     attrs: Mapping[str, Any] = {}
-    costly: bool = False  # each element takes as long as a row of others
+    part: Any = None  # a question about a part of the outputs, where judging takes much longer than the call
+    elements: int = 0  # of the whole outputs, where these are a part of them
+    plan: Any = None  # questions with an equal one are the same but for the elements of their tensors
 
 
 class Exact(NamedTuple):
@@ -35,12 +37,17 @@ RULES: dict[str, Rule] = {}  # by "add", or "max.dim" where the overloads differ
 
 def accepted(called: str, function: Callable[..., Any], arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that the function takes. Raises Unjudged where another one is not at its default."""
-    named = inspect.signature(function).parameters
+    named = _parameters(function)
     for name, value in arguments.items():
         if name not in named and name not in _OF_STORAGE and not _is(value, defaults.get(name)):
             # No elements of tensors, which would make a reason of their own of each call.
             raise Unjudged(f"{called} with {name}" + (f"={value!r}" if isinstance(value, (bool, int, float, str)) else ""))
     return {name: value for name, value in arguments.items() if name in named}
+
+
+@functools.lru_cache(4096)
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
 
 
 # These say where and how a result is stored, and nothing of its values.
@@ -120,7 +127,29 @@ def traced(function: Callable[..., Any], arguments: Mapping[str, Any], outputs: 
     call.__name__ = "aten"
     call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in operands])
-    return Question(call, operands, {f"y{place}": each for place, each in enumerate(outputs)})
+    return Question(call, operands, {f"y{place}": each for place, each in enumerate(outputs)}, plan=_plan(function, arguments, outputs))
+
+
+def _plan(function: Callable[..., Any], arguments: Mapping[str, Any], outputs: Sequence[Any]) -> Any:
+    """All that tracing the function depends on; None where it holds what cannot be compared."""
+    held = [cell.cell_contents for cell in function.__closure__ or ()]
+    if any(map(is_tensor, held)):
+        return None
+    plan = (function.__code__, function.__defaults__, tuple(map(_sign, held)), tuple((name, _sign(each)) for name, each in arguments.items()),
+            tuple(map(_sign, outputs)))
+    try:
+        hash(plan)
+    except TypeError:
+        return None
+    return plan
+
+
+def _sign(value: Any) -> Any:
+    if is_tensor(value):
+        return tuple(value.shape), value.dtype
+    if isinstance(value, (list, tuple)):
+        return (type(value), *map(_sign, value))
+    return type(value), repr(value) if isinstance(value, float) else value  # 0.0 and -0.0 are equal
 
 
 def promoted(arguments: Mapping[str, Any], output: Any) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 """Where in a model a call stands: its module's path and the line that made it. Of the backward pass, those of the forward one."""
 from __future__ import annotations
 
+import bisect
+import functools
 import os
 import sys
 import threading
@@ -19,11 +21,15 @@ class Site(NamedTuple):
 def _line(torch_folder: str) -> str:
     frame: Any = sys._getframe(2)
     while frame is not None:
-        path = frame.f_code.co_filename
-        if not path.startswith((torch_folder, _OWN, "<")) and "importlib" not in path:
-            return f"{path}:{frame.f_lineno}"
+        if _is_of_user(frame.f_code.co_filename, torch_folder):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back
     return ""
+
+
+@functools.lru_cache(4096)
+def _is_of_user(path: str, torch_folder: str) -> bool:
+    return not path.startswith((torch_folder, _OWN, "<")) and "importlib" not in path
 
 
 _MOST_FORWARD = 1 << 18  # sites of forward calls that are remembered for the backward pass
@@ -38,6 +44,8 @@ class Sites:
         self._hooks: list[Any] = []
         self._forward: dict[int, Site] = {}  # by the numbers that autograd gives its nodes
         self._newest = -1  # of these numbers
+        self._first: list[int] = []  # the number that autograd gives next when a module begins or ends ...
+        self._inside: list[str] = []  # ... and the module that runs from there on
         self._thread = 0
 
     def start(self) -> None:
@@ -54,6 +62,8 @@ class Sites:
         self._hooks.clear()
         self._running.clear()
         self._forward.clear()
+        self._first.clear()
+        self._inside.clear()
 
     def _enter(self, module: Any, _: Any) -> None:
         if threading.get_ident() != self._thread:  # hooks run in all threads, the watch in one
@@ -61,25 +71,44 @@ class Sites:
         if not self._running:  # the model itself, or a part of it that is called by itself
             self._names = {id(each): name for name, each in module.named_modules()}
         self._running.append(module)
+        self._mark()
 
     def _leave(self, module: Any, *_: Any) -> None:
         if threading.get_ident() == self._thread and any(each is module for each in self._running):  # more than once where an exception passed an inner one by
             while self._running.pop() is not module:
                 pass
+            self._mark()
+
+    def _mark(self) -> None:
+        """Remembers who runs, for the backward pass of calls whose sites nobody asked for."""
+        import torch
+        following = torch.autograd._get_sequence_nr()
+        if self._first and self._first[-1] >= following:
+            self._inside[-1] = self._module()
+        elif len(self._first) < _MOST_FORWARD:
+            self._first.append(following)
+            self._inside.append(self._module())
+
+    def _module(self) -> str:
+        if not self._running:
+            return ""
+        name, kind = self._names.get(id(self._running[-1]), ""), type(self._running[-1]).__name__
+        return f"{name} ({kind})" if name else kind
+
+    def _forward_of(self, number: int) -> Site:
+        if (known := self._forward.get(number)) is not None:
+            return known
+        place = bisect.bisect_right(self._first, number) - 1
+        return Site(self._inside[place] if place >= 0 else "", "")
 
     def here(self) -> Site:
         """That of the call which is being dispatched."""
         import torch
         node = torch._C._current_autograd_node()
         if node is not None:
-            forward = self._forward.get(node._sequence_nr(), Site("", ""))
+            forward = self._forward_of(node._sequence_nr())
             return Site(forward.module, forward.line or _line(self._torch), True)
-        module = ""
-        if self._running:
-            innermost = self._running[-1]
-            name = self._names.get(id(innermost), "")
-            module = f"{name} ({type(innermost).__name__})" if name else type(innermost).__name__
-        site = Site(module, _line(self._torch))
+        site = Site(self._module(), _line(self._torch))
         newest = torch.autograd._get_sequence_nr() - 1
         if newest != self._newest:  # else this call has no node: nothing of it needs a gradient
             self._newest = newest

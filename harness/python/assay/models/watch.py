@@ -8,11 +8,15 @@ from collections import Counter
 from typing import Any, Callable, Iterator, NamedTuple, Optional
 
 from .._check import check
+from .._define import take_function
 from .._errors import Error, UsageError
 from .._verdict import Verdict
+from ._background import Background, copied, count_threads, tensors_in
 from ._calls import Call, full_name, is_view, name_of, why_unjudgeable, without_modes
+from ._rounded import Rounded, is_rounded
 from ._rules import Exact, Question, Unjudged, values_of
 from ._sites import Site, Sites
+from ._tape import Tape
 
 
 class Node(NamedTuple):
@@ -31,6 +35,7 @@ class Node(NamedTuple):
     finite: bool  # False: NaN or infinities came out of finite operands
     elements: int
     judged: int
+    case: str = ""  # id of a case of the same operator, types and shapes; "" where it was not asked for
     question: Optional[Question] = None  # kept of nodes that fail
 
     @property
@@ -49,29 +54,37 @@ class Watch:
     """The results of a program's calls. Used with ``with``; it may be entered again, and then adds."""
 
     def __init__(self, sample: Optional[int] = 4096, every: int = 1, contract: Optional[str] = None, most_kept: int = 20,
-                 on_node: Optional[Callable[[Node], None]] = None) -> None:
-        for name, value in (("sample", sample), ("every", every), ("most_kept", most_kept)):
-            if not (value is None and name == "sample") and (isinstance(value, bool) or not isinstance(value, int) or value < (name != "most_kept")):
+                 on_node: Optional[Callable[[Node], None]] = None, threads: Optional[int] = None, record: bool = False) -> None:
+        for name, value in (("sample", sample), ("every", every), ("most_kept", most_kept), ("threads", threads)):
+            least = 0 if name in ("most_kept", "threads") else 1
+            if not (value is None and name in ("sample", "threads")) and (isinstance(value, bool) or not isinstance(value, int) or value < least):
                 raise UsageError(f"watch: {name}={value!r} is no positive integer")
         if contract is not None:
             _demand_contract(contract)
         self.sample, self.every, self.contract, self.most_kept, self.on_node = sample, every, contract, most_kept, on_node
-        self.nodes: list[Node] = []
+        self._nodes: list[Node] = []
         self.calls = 0  # that had arithmetic or moved elements
         self.views = 0
         self.unjudged: Counter[str] = Counter()  # by reason
         self.seconds = 0.0  # of judging
+        self.result: Any = None  # of a function that was executed for the watch
         self._kept = 0  # nodes whose tensors are kept
         self._sites, self._mode = Sites(), None
+        self._threads = 0 if on_node is not None else count_threads(threads)
+        self._background = Background(0)
+        self._tape, self._unrecorded = Tape() if record else None, ""
 
     def __enter__(self) -> Watch:
         if self._mode is not None:
             raise UsageError("watch: it is entered already; leave that block first, or make another one")
         try:
-            from ._mode import Mode
+            from ._mode import CompiledRegions, Mode
         except ImportError as error:
             raise Error(f"watch: it follows PyTorch, which cannot be imported here: {error}") from None
         self._sites.start()
+        self._background = Background(self._threads)
+        self._compiled = CompiledRegions(self)
+        self._compiled.start()
         self._mode = Mode(self)
         self._mode.__enter__()
         return self
@@ -79,7 +92,16 @@ class Watch:
     def __exit__(self, *error: Any) -> None:
         mode, self._mode = self._mode, None
         mode.__exit__(*error)  # type: ignore[attr-defined]
+        self._compiled.stop()
         self._sites.stop()
+        self._take(True)
+        self._background.stop()
+
+    @property
+    def nodes(self) -> list[Node]:
+        """Results in the order in which they were made; asked for within the block, it waits for those that are being judged."""
+        self._take(True)
+        return self._nodes
 
     @property
     def first_wrong(self) -> Optional[Node]:
@@ -117,54 +139,140 @@ class Watch:
         from ._report import save
         save(self, folder)
 
-    def execute(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """Runs the call as it is, and judges it if it is its turn. Whatever goes wrong in judging is counted, not raised;
+    def replay(self, device: Any = None, execute: Any = None) -> Any:
+        """Executes the recorded calls once more from the same tensors, on another device, or by `execute`, a function of a call's
+        function, its arguments and those by name; judges them, and compares each result. Needs record=True."""
+        from ._replay import replay
+        return replay(self._recorded("replay"), Watch(self.sample, self.every, self.contract, self.most_kept), device, execute)
+
+    def error_at_output(self, *tensors: Any, trials: int = 4, seed: int = 0) -> list[Any]:
+        """For each of these results, or all that nothing was made of: the error that roundings like those of all calls make there to
+        first order, the real one, and how far two correct stacks may be apart. Needs record=True."""
+        from ._output_error import errors_at
+        return errors_at(self._recorded("error_at_output"), tensors, trials, seed)
+
+    def suite(self, path: str) -> None:
+        """Writes a suite that `assay run` takes: each operator with its types and shapes once, tagged with how many calls of the
+        recorded program had it, and, beside it as .json, the functions among them. Needs record=True."""
+        from ._suite import write_suite
+        self._recorded("suite")
+        write_suite(self.nodes, path)
+
+    def _recorded(self, member: str) -> Tape:
+        if self._unrecorded:
+            raise Error(f"{member}: the recording ended at a call that it cannot hold: {self._unrecorded}")
+        if self._tape is None:
+            raise UsageError(f"{member}: nothing was recorded; write assay.watch(record=True)")
+        return self._tape
+
+    def execute(self, function: Callable[..., Any], args: Any, kwargs: Any, run: Optional[Callable[..., Any]] = None) -> Any:
+        """Runs the call as it is, or by `run`, and judges it if it is its turn. Whatever goes wrong in judging is counted, not raised;
         only `on_node` may raise."""
+        run = run or function
+        if self._tape is not None:
+            run = self._recording(function, run)
         if is_view(function):
             self.views += 1
-            self._sites.here()
-            return function(*args, **kwargs)
-        self.calls += 1
-        index, reason, site = self.calls, why_unjudgeable(function), self._sites.here()
-        if reason or index % self.every:
-            self.unjudged.update([reason] if reason else [])
-            return function(*args, **kwargs)
+            reason = "a view"
+        else:
+            self.calls += 1
+            if reason := why_unjudgeable(function):
+                self.unjudged[reason] += 1
+        if reason or self.calls % self.every:
+            if self.every == 1:  # else too few calls have a site to be worth the time
+                self._sites.here()
+            return run(*args, **kwargs)
+        index, site = self.calls, self._sites.here()
         begun = time.perf_counter()
-        call = self._attempt(function, lambda: Call(function, args, kwargs))
+        made: list[Call] = []
+        self._count(self._attempt(function, lambda: made.append(Call(function, args, kwargs))))
         between = time.perf_counter()
-        result = function(*args, **kwargs)
+        result = run(*args, **kwargs)
         self.seconds -= time.perf_counter() - between
-        found: list[Node] = []
-        if call is not None:
-            self._attempt(function, lambda: found.extend(self._judge(index, site, call, result)))
+        if made:
+            self._judge_soon(function, index, site, made[0], result)
         self.seconds += time.perf_counter() - begun
-        for node in found:  # on_node may raise, to end the program
-            self.add(node)
+        self._take(False)
         return result
 
-    def _attempt(self, function: Callable[..., Any], step: Callable[[], Any]) -> Any:
-        """Returns what the step does; None where it fails, for whatever reason: tensors and rules of others raise anything."""
+    def _recording(self, function: Any, run: Callable[..., Any]) -> Callable[..., Any]:
+        """Runs and records. A call that cannot be recorded ends the recording, not the program."""
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            arguments: list[Any] = []
+            why = self._attempt(function, lambda: arguments.append(self._tape.arguments(function, args, kwargs)))  # type: ignore[union-attr]
+            result = run(*args, **kwargs)
+            if not why:
+                why = self._attempt(function, lambda: self._tape.add(function, arguments[0], result, self._sites.here()))  # type: ignore[union-attr]
+            if why:
+                self._tape, self._unrecorded = None, why
+            return result
+        return recorded
+
+    def _judge_soon(self, function: Callable[..., Any], index: int, site: Site, call: Call, result: Any) -> None:
+        def judge(call: Call, result: Any) -> tuple[list[Node], str, float]:
+            begun, found = time.perf_counter(), list[Node]()
+            reason = self._attempt(function, lambda: found.extend(self._judge(index, site, call, result)))
+            return found, reason, time.perf_counter() - begun
+
+        copies: list[Any] = []
+
+        def copy() -> None:
+            tensors = list(tensors_in([*call.arguments.values(), result]))
+            if self._background.takes(tensors):
+                copies.extend((call.copied(), copied(result), sum(each.numel() * each.dtype.itemsize for each in tensors)))
+
+        self._attempt(function, copy)  # tensors that nobody can copy are judged, or refused, where they are
+        if copies:
+            self._background.put(lambda: judge(*copies[:2]), copies[2])
+        else:
+            found, reason, _ = judge(call, result)
+            self._background.put_result((found, reason, 0.0))
+
+    def _take(self, all_of_them: bool) -> None:
+        """Adds what has been judged; on_node may raise, to end the program."""
+        for found, reason, seconds in self._background.results(all_of_them):
+            self._count(reason)
+            self.seconds += seconds
+            for node in found:
+                self.add(node)
+
+    def _count(self, reason: str) -> None:
+        self.unjudged.update([reason] if reason else [])
+
+    def _attempt(self, function: Callable[..., Any], step: Callable[[], Any]) -> str:
+        """Takes the step. Returns why it fails, whatever the reason is: tensors and rules of others raise anything."""
         try:
             with without_modes():
-                return step()
+                step()
         except Unjudged as why:
-            self.unjudged[str(why)] += 1
+            return str(why)
         except Exception as error:
-            self.unjudged[f"{full_name(name_of(function))}: {type(error).__name__}: {error}".split("\n")[0][:160]] += 1
-        return None
+            return f"{full_name(name_of(function))}: {type(error).__name__}: {error}".split("\n")[0][:160]
+        return ""
 
     def _judge(self, index: int, site: Site, call: Call, result: Any) -> Iterator[Node]:
         for answer in call.answers(result):
-            node = self._of_moves(answer) if isinstance(answer, Exact) else self.judged(answer)
-            output = next(each for each in call.outputs(result) if each is not None)
-            node = node._replace(index=index, op=full_name(call.base), site=site, shape=tuple(output.shape), dtype=str(output.dtype).partition(".")[2],
-                                 finite=_stays_finite(call, result))
-            yield node._replace(question=_kept(answer) if node.failed and self._kept < self.most_kept else None)
+            for node, question in self._answered(answer):
+                output = next(each for each in call.outputs(result) if each is not None)
+                node = node._replace(index=index, op=full_name(call.base), site=site, shape=tuple(output.shape), dtype=str(output.dtype).partition(".")[2],
+                                     finite=_stays_finite(call, result))
+                yield node._replace(question=_kept(question) if node.failed and self._kept < self.most_kept else None)
+
+    def _answered(self, answer: Any) -> Iterator[tuple[Node, Any]]:
+        if isinstance(answer, Exact):
+            yield self._of_moves(answer), answer
+        elif not isinstance(answer, Rounded):
+            yield self.judged(answer), answer
+        elif self._tape is None and is_rounded(answer):  # a suite has such calls, too
+            size = answer.got.numel()
+            yield _NOBODYS._replace(margin=0.0, elements=size, judged=size), answer
+        else:
+            yield from ((self.judged(question), question) for question in answer.otherwise)
 
     def add(self, node: Node) -> None:
         node = node if self._kept < self.most_kept else node._replace(question=None)
         self._kept += node.question is not None
-        self.nodes.append(node)
+        self._nodes.append(node)
         if self.on_node is not None:
             self.on_node(node)
 
@@ -177,19 +285,40 @@ class Watch:
         elif differ.size:
             place = [int(k) for k in numpy.unravel_index(differ[0], answer.got.shape)]
             reason = f"{differ.size} of {answer.got.size} elements are not those that were moved there, the first {place}"
-        return Node(0, "", Site("", ""), (), "", "mismatch" if reason else "pass", "none" if reason else "bit_exact", reason, None, None, None, True,
-                    answer.got.size, answer.got.size)
+        size = answer.got.size
+        return _NOBODYS._replace(elements=size, judged=size, **({"verdict": "mismatch", "class_": "none", "reason": reason} if reason else {}))
 
     def judged(self, question: Question) -> Node:
         """The verdict on it; what else a node has is not known here."""
+        if question.part is not None and self.sample is not None:
+            question = question.part
         sizes = [math.prod(each.shape) for each in question.outputs.values()]
-        sample = self.sample if max(sizes) > (1 if question.costly else 16) * (self.sample or 0) else None
-        verdict: Verdict = check(question.op, dict(question.inputs), dict(question.outputs), contract=self.contract, sample=sample, **question.attrs)
+        sample = self.sample if max(sizes) > 16 * (self.sample or 0) else None
+        verdict: Verdict = check(_planned(question), dict(question.inputs), dict(question.outputs), contract=self.contract, sample=sample, **question.attrs)
         metrics = verdict.to_dict()
         elements = sum(sizes)
         judged = verdict.sample.judged if verdict.sample else elements
+        elements = question.elements or elements
         return Node(0, "", Site("", ""), (), "", verdict.verdict, verdict.class_, verdict.reason, verdict.margins["bound"],
-                    metrics.get("effective_bits"), metrics.get("bias_z"), True, elements, judged)
+                    metrics.get("effective_bits"), metrics.get("bias_z"), True, elements, judged, metrics["case_id"])
+
+
+# A right result to the bit of a call that is not known here.
+_NOBODYS = Node(0, "", Site("", ""), (), "", "pass", "bit_exact", "", None, None, None, True, 0, 0)
+
+_MOST_PLANS = 1 << 14
+_plans: dict[Any, str] = {}  # operators of functions that were traced
+
+
+def _planned(question: Question) -> Any:
+    """The operator, traced once for all questions of one plan."""
+    if question.plan is None:
+        return question.op
+    if question.plan not in _plans:
+        if len(_plans) >= _MOST_PLANS:
+            _plans.clear()
+        _plans[question.plan] = take_function(question.op, question.inputs, question.outputs, {})[0]  # type: ignore[arg-type]
+    return _plans[question.plan]
 
 
 def _demand_contract(contract: str) -> None:
@@ -212,8 +341,9 @@ def _stays_finite(call: Call, result: Any) -> bool:
 
 
 def _is_finite(tensor: Any) -> bool:
-    """PyTorch has isfinite of no type of eight bits."""
-    return bool((tensor if tensor.dtype.itemsize > 1 else tensor.float()).isfinite().all())
+    """By the sum, where that does not overflow. PyTorch has isfinite of no type of eight bits, nor sums of them."""
+    tensor = tensor if tensor.dtype.itemsize > 1 else tensor.float()
+    return math.isfinite(tensor.sum()) or bool(tensor.isfinite().all())
 
 
 def _kept(answer: Any) -> Optional[Question]:
@@ -225,16 +355,19 @@ def _kept(answer: Any) -> Optional[Question]:
 
 
 def watch(sample: Optional[int] = 4096, every: int = 1, contract: Optional[str] = None, most_kept: int = 20,
-          on_node: Optional[Callable[[Node], None]] = None) -> Watch:
+          on_node: Optional[Callable[[Node], None]] = None, threads: Optional[int] = None, record: bool = False) -> Watch:
     """Judges each operator that PyTorch executes in a ``with`` block, forward and backward, from the operands that it had.
 
-    sample: about how many elements are judged of an output that has over 16 times as many, of gradients of attention one that
-        has more; None: all of them.
+    sample: about how many elements are judged of an output that has over 16 times as many, and of gradients of attention one
+        head; None: all of them.
     every: of so many calls one is judged.
     contract: the arithmetic to judge by, such as "f32acc" or "tf32"; None: that of each result's type.
     most_kept: of so many failing nodes the tensors are kept, for ``save``.
     on_node: called with each judged node, as soon as it is.
+    threads: so many threads judge copies of larger operands, at most 256 MB of them, while the program goes on; 0: it waits for
+        each judgement, as it does with on_node; None: one for each processor, at most four.
+    record: keep all calls and the tensors that they began with, for ``replay`` and ``error_at_output``.
 
     The program computes what it would compute without: a call that cannot be judged is counted in ``unjudged``, with the reason.
     """
-    return Watch(sample, every, contract, most_kept, on_node)
+    return Watch(sample, every, contract, most_kept, on_node, threads, record)

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay model: each node of a model of ONNX judged from its own operands, by the module assay in the user's Python,
+// which this process becomes. Exit codes: 0 ok, 1 wrong results, 2 usage, 3 no runtime, 4 nothing judged.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/cli/verbs.h"
+#include "harness/core/base/json_text.h"
+#include "harness/engine/device/interpreter.h"
+
+namespace assay::cli {
+namespace {
+
+struct ModelOptions {
+  std::string file, inputs, provider = "CPUExecutionProvider", contract, out, python;
+  int64_t sample = 4096, seed = 0;
+  bool fused = false;
+};
+
+int Become(const ModelOptions& options) {
+  const auto modules = FindModules();
+  if (!modules) return Complain(kExitHarness, modules.error().message);
+  const Json settings = {{"file", options.file},         {"inputs", options.inputs}, {"provider", options.provider},
+                         {"contract", options.contract}, {"out", options.out},       {"sample", options.sample},
+                         {"seed", options.seed},         {"fused", options.fused}};
+  std::vector<std::string> words = {ChoosePython(options.python), (*modules / "assay/_model_script.py").string(),
+                                    DumpJson(settings)};
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  execvp(pointers[0], pointers.data());
+  return Complain(kExitUsage,
+                  fmt::format("the interpreter {} cannot be run: {}; name one of CPython 3.10 or later with "
+                              "--python PATH",
+                              words[0], std::strerror(errno)));
+}
+
+}  // namespace
+
+void AddModelVerb(CLI::App& app, Action& action) {
+  auto o = std::make_shared<ModelOptions>();
+  CLI::App* verb = app.add_subcommand("model", "Say which node of a model of ONNX left its arithmetic first");
+  verb->add_option("FILE", o->file, "the model, with its weights")->required()->type_name("FILE.onnx");
+  verb->add_option("--inputs", o->inputs,
+                   "arrays by the names of the graph's inputs; default: normal numbers by the shapes that the model "
+                   "states, zeros of integers")
+      ->type_name("FILE.npz");
+  verb->add_option("--provider", o->provider,
+                   "runtimes that execute its nodes, with commas between them: providers of ONNX Runtime, or openvino")
+      ->type_name("NAMES")
+      ->capture_default_str();
+  verb->add_flag("--fused", o->fused, "also execute neighbours together, optimised, and name the smallest wrong group");
+  verb->add_option("--contract", o->contract, "the arithmetic to judge by; default: that of each type");
+  verb->add_option("--sample", o->sample, "elements that are judged of a large output")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_option("--seed", o->seed, "of inputs that are drawn")->check(CLI::NonNegativeNumber)->capture_default_str();
+  verb->add_option("--out", o->out,
+                   "folder for a page, nodes.json and the tensors of each wrong result; several "
+                   "runtimes have one each in it")
+      ->type_name("DIR");
+  verb->add_option("--python", o->python, "interpreter with onnx and onnxruntime; default: as assay run has it")
+      ->type_name("PATH");
+  verb->callback([o, &action] { action = [o] { return Become(*o); }; });
+}
+
+}  // namespace assay::cli
