@@ -202,6 +202,11 @@ class OfFrameworks(Program):
                 either = xp.where(x > 1, x > 0, x < 0)
                 return xp.where(inside, xp.clip(x, min=0.1), xp.clip(x, max=-0.5)) + xp.sum(either, axis=-1, keepdims=True)
 
+            @assay.operator("less_nan", types=["f32"])
+            def less_nan(x: "rows n", y: "rows n"):
+                xp = assay.namespace(x)
+                return xp.fmax(x, y) - xp.fmin(y, 0.5)
+
             @assay.operator("checks", types=["f32"])
             def checks(x: "rows n"):
                 xp = assay.namespace(x)
@@ -227,7 +232,7 @@ class OfFrameworks(Program):
                 return assay.namespace(x).astype(x * 1.5, "float32") + assay.namespace(x).astype(x > 0, "float32")
             """
         cases = ["equals/f32/rows=3,n=9", "equals/f64/rows=3,n=9", "equals/f16/rows=3,n=9", "logic/f32/rows=3,n=9", "checks/f32/rows=3,n=9",
-                 "masked/f32-i8-f32/rows=3,n=9", "mask_first/i8-f32-f32/rows=3,n=9",
+                 "less_nan/f32/rows=3,n=9", "masked/f32-i8-f32/rows=3,n=9", "mask_first/i8-f32-f32/rows=3,n=9",
                  "mask_first/i8-bf16-bf16/rows=3,n=9", "positive/f32-i8/rows=3,n=9", "stored/f32/rows=3,n=9"]
         found = self.judged(text, "torch,jax,onnxruntime,openvino,numpy", cases)
         for (op, framework), results in found.items():
