@@ -463,6 +463,28 @@ class Edges(unittest.TestCase):
                     self.assertTrue(w, str(w))
                     self.assertTrue(any("attention" in node.op for node in w.nodes) or dtype != torch.float32, str(w))
 
+    def test_heads_of_gradients(self):
+        """One head of each call is judged, in turns, so that a wrong one is found after as many calls as there are heads; without a
+        sample, at once."""
+        def wrong(dq):
+            dq[0, 1, 2, 3] += 0.05 * dq.abs().max()
+
+        class OfGradients(Fault):
+            def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+                made = function(*args, **(kwargs or {}))
+                if "attention" in function._schema.name and "backward" in function._schema.name:
+                    wrong(made[0])
+                return made
+
+        given = [torch.randn(1, 3, 4, 8, requires_grad=True) for _ in range(3)]
+        for sample, calls in ((4096, 3), (None, 1)):
+            with OfGradients(), assay.watch(sample=sample) as w:
+                for _ in range(calls):
+                    torch.nn.functional.scaled_dot_product_attention(*given).sum().backward()
+            gradients = [node for node in w.nodes if "attention" in node.op and node.site.backward]
+            self.assertEqual([node.failed for node in gradients].count(True), 1, str(w))
+            self.assertEqual({node.judged < node.elements for node in gradients}, {sample is not None})
+
     def test_nested(self):
         x = torch.randn(4, 4)
         with assay.watch() as outer:
