@@ -20,9 +20,8 @@ enum class Reach : uint8_t { kNothing, kWrongPlaces, kAll };
 
 class WrongPlaces;
 
-// Bits of evidence that a cause needs. Of some four hundred that are tried, one in a hundred and sixty results has one
-// by chance.
-inline constexpr double kLeastBits = 16;
+// Bits of evidence that a cause needs. Of some four hundred that are tried, one in twenty results has one by chance.
+inline constexpr double kLeastBits = 13;
 // Bits that a change of all operands needs where it explains wrong places alone, in which another mistake may have the
 // same effect: measured, more than half of these were named wrongly with fewer.
 inline constexpr double kLeastBitsOfMoved = 24;

@@ -125,6 +125,8 @@ std::vector<Cause> FindCausesOf(const PreparedCase& data, const Attempt& attempt
   own.least_bits = 0;
   const WrongPlaces places(own);
   own.places = &places;
+  // Exact data alone may have several causes: a cause has to explain what is wrong with the case's own data, too.
+  if (!places.HasWrong()) return {};
   other.least_bits = kLeastBits, other.beside = &own;
   return FindCauses(other, seconds - time.Seconds());
 }
