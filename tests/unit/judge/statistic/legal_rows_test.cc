@@ -117,6 +117,17 @@ Row<T> LayerNormBackward(const Operands<T>& in, const Kernel& kernel) {  // dy, 
 }
 
 template <class T>
+Row<T> RmsNormBackward(const Operands<T>& in, const Kernel& kernel) {  // dy, x, rstd, gamma
+  const T rstd = in[2][0];
+  Row<T> z = in[1];
+  for (T& x : z) x *= rstd;
+  Row<T> g = Multiply(in[0], in[3]);
+  const T of_both = Mean(Multiply(g, z), kernel);
+  for (size_t i = 0; i < g.size(); ++i) g[i] = rstd * (g[i] - z[i] * of_both);
+  return g;
+}
+
+template <class T>
 Row<T> SoftmaxBackward(const Operands<T>& in, const Kernel& kernel) {  // y, dy
   const T sum = Add(Multiply(in[0], in[1]), kernel.order);
   Row<T> dx;
@@ -145,6 +156,7 @@ const Formula kFormulas[] = {
     {"layer_norm", LayerNorm<float>, LayerNorm<double>, ";alg=onepass"},
     {"group_norm", LayerNorm<float>, LayerNorm<double>},
     {"layer_norm_backward", LayerNormBackward<float>, LayerNormBackward<double>},
+    {"rms_norm_backward", RmsNormBackward<float>, RmsNormBackward<double>},
     {"softmax_backward", SoftmaxBackward<float>, SoftmaxBackward<double>},
     {"log_softmax_backward", LogSoftmaxBackward<float>, LogSoftmaxBackward<double>},
 };
