@@ -120,7 +120,7 @@ def paged_decode(q, keys, values, table, lengths):
 
 
 def w4a16(x, packed, scale, zero):
-    codes = np.stack([packed % 16, packed // 16], 1).reshape(-1, packed.shape[1]).astype(np.float64)
+    codes = np.stack([packed % 16, packed // 16], 1).reshape(2 * len(packed), packed.shape[1]).astype(np.float64)
     per = codes.shape[0] // max(len(scale), 1)
     return x @ ((codes - zero.repeat(per, 0)) * scale.repeat(per, 0))
 
@@ -235,7 +235,7 @@ FORMULAS = {
     "conv_backward_weights": (lambda dy, x: np.einsum("nohw,nchw->oc", dy, x)[..., None, None], dict(n=2, c=3, o=4),
                               {"layouts": {"dy": "[n,o,5,6]", "x": "[n,c,5,6]"}, "attrs": {"k": 1}}),
     "lp_pool": (lambda x: pooled(x * x, np.sum) ** 0.5, dict(n=2, c=3, h=4, w=6), {"attrs": {"k": 2}}),
-    "causal_conv1d": (causal_conv1d, dict(b=2, c=3, l=5, k=3), {}),
+    "causal_conv1d": (causal_conv1d, dict(b=2, c=3, l=5), {"layouts": {"x": "[b,c,l]", "w": "[c,3]", "bias": "[c]", "state": "[b,c,2]"}}),
     "linear_attention": (linear_attention, dict(b=2, h=2, l=3, d=4, dv=5), {}),
     "kv_cache_write": (kv_cache_write, dict(size=3, n=2, h=2, d=4), {"slots": "int64"}),
     "rms_norm_backward": (rms_norm_backward, dict(rows=3, n=4), {}),
@@ -270,7 +270,7 @@ REFUSED = {
         "cross_entropy:rows cross_entropy:n cross_entropy_backward:rows cross_entropy_backward:n kl_div:rows kl_div:n mse:rows mse:n "
         "adaptive_avg_pool:h adaptive_avg_pool:w avg_pool:h avg_pool:w pad:rows pad:n grouped_gemm:groups moe_permute:k "
         "moe_route:experts lse_merge:parts w4a16_mm:groups scaled_mm:k conv_transpose:c conv_transpose:h conv_transpose:w conv_transpose:k "
-        "lp_pool:h lp_pool:w causal_conv1d:l causal_conv1d:k linear_attention:d kv_cache_write:n "
+        "lp_pool:h lp_pool:w causal_conv1d:l linear_attention:d kv_cache_write:n "
         "moe_fused:k moe_fused:experts moe_fused:d moe_fused:h paged_decode:hkv paged_decode:d "
         "paged_decode:pages paged_decode:page paged_decode:blocks ragged_attention:s ragged_attention:hkv ragged_attention:d "
         "ragged_attention:sequences attention_lse:hkv attention_lse:s attention_lse:d sink_attention:hkv sink_attention:s sink_attention:d "
