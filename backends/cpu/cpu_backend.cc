@@ -3,11 +3,15 @@
 #include "backends/common/backend.h"
 #include "backends/common/host.h"
 #include "backends/common/table.h"
+#include "backends/cpu/attentions.h"
 #include "backends/cpu/conv.h"
+#include "backends/cpu/conv_gradients.h"
 #include "backends/cpu/elementwise.h"
 #include "backends/cpu/experts.h"
+#include "backends/cpu/gradients.h"
 #include "backends/cpu/identities.h"
 #include "backends/cpu/indexed.h"
+#include "backends/cpu/indexing.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/losses.h"
 #include "backends/cpu/movement.h"
@@ -16,7 +20,9 @@
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/pooling.h"
 #include "backends/cpu/quantize.h"
+#include "backends/cpu/scaled_products.h"
 #include "backends/cpu/selections.h"
+#include "backends/cpu/sequences.h"
 
 namespace cpu {
 namespace {
@@ -27,6 +33,7 @@ using DirectFft = FftRow<FftAlgorithm::kDirect>;
 
 constexpr int kAnyInPlace = plugin::kAnyLayout | plugin::kInPlace;
 constexpr plugin::DType kCodeTypes[] = {plugin::kI8, plugin::kU8, plugin::kE4M3, plugin::kE5M2};
+constexpr plugin::DType kSummedTypes[] = {plugin::kI32, plugin::kI8, plugin::kU8, plugin::kF32};
 
 template <class Kernel>
 constexpr plugin::Row<plugin::HostDevice> RowOf(const char* op, const char* name,
@@ -174,6 +181,52 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<MoePermute<true>>("moe_permute", "counted"),
     RowOf<MoeUnpermute<false>>("moe_unpermute", "by-token"),
     RowOf<MoeUnpermute<true>>("moe_unpermute", "by-expert"),
+    RowOf<BatchAttention<false>>("alibi_attention", "materialised"),
+    RowOf<BatchAttention<true>>("alibi_attention", "online"),
+    RowOf<BatchAttention<false>>("attention_lse", "materialised"),
+    RowOf<BatchAttention<true>>("attention_lse", "online"),
+    RowOf<LseMerge<false>>("lse_merge", "at-once"),
+    RowOf<LseMerge<true>>("lse_merge", "one-by-one"),
+    RowOf<PagedDecode<false>>("paged_decode", "materialised"),
+    RowOf<PagedDecode<true>>("paged_decode", "online"),
+    RowOf<RaggedAttention<false>>("ragged_attention", "materialised"),
+    RowOf<RaggedAttention<true>>("ragged_attention", "online"),
+    RowOf<BatchAttention<false>>("sink_attention", "materialised"),
+    RowOf<BatchAttention<true>>("sink_attention", "online"),
+    RowOf<Requantize<false>>("requantize", "product", kSummedTypes),
+    RowOf<Requantize<true>>("requantize", "fused", kSummedTypes),
+    RowOf<ScaledMm<false>>("scaled_mm", "scaled-first", kCodeTypes),
+    RowOf<ScaledMm<true>>("scaled_mm", "sums-first", kCodeTypes),
+    RowOf<W4a16Mm<false>>("w4a16_mm", "by-weight"),
+    RowOf<W4a16Mm<true>>("w4a16_mm", "by-group"),
+    RowOf<ConvOtherWayRows<false>>("conv_backward_data", "collected"),
+    RowOf<ConvOtherWayRows<true>>("conv_backward_data", "scattered"),
+    RowOf<ConvOtherWayRows<false>>("conv_backward_weights", "collected"),
+    RowOf<ConvOtherWayRows<true>>("conv_backward_weights", "scattered"),
+    RowOf<ConvOtherWayRows<false>>("conv_transpose", "collected"),
+    RowOf<ConvOtherWayRows<true>>("conv_transpose", "scattered"),
+    RowOf<LpPool<false>>("lp_pool", "direct"),
+    RowOf<LpPool<true>>("lp_pool", "rows-first"),
+    RowOf<CausalConv1d<false>>("causal_conv1d", "by-window"),
+    RowOf<CausalConv1d<true>>("causal_conv1d", "by-element"),
+    RowOf<KvCacheWrite<false>>("kv_cache_write", "in-order"),
+    RowOf<KvCacheWrite<true>>("kv_cache_write", "by-place"),
+    RowOf<LinearAttention<false>>("linear_attention", "by-position"),
+    RowOf<LinearAttention<true>>("linear_attention", "by-element"),
+    RowOf<EmbeddingBackward<false>>("embedding_backward", "in-order"),
+    RowOf<EmbeddingBackward<true>>("embedding_backward", "from-the-end"),
+    RowOf<GeluBackward<false>>("gelu_backward", "direct"),
+    RowOf<GeluBackward<true>>("gelu_backward", "tails"),
+    RowOf<RmsNormBackward<SequentialFold>>("rms_norm_backward", "sequential"),
+    RowOf<RmsNormBackward<StridedFold>>("rms_norm_backward", "strided"),
+    RowOf<RopeBackward<false>>("rope_backward", "direct"),
+    RowOf<RopeBackward<true>>("rope_backward", "fused"),
+    RowOf<MoeFused<false>>("moe_fused", "by-token"),
+    RowOf<MoeFused<true>>("moe_fused", "by-expert"),
+    RowOf<Embedding<false>>("embedding", "by-token"),
+    RowOf<Embedding<true>>("embedding", "by-column"),
+    RowOf<IndexSelect<false>>("index_select", "by-element", plugin::kRealTypesAndIntegers),
+    RowOf<IndexSelect<true>>("index_select", "by-index", plugin::kRealTypesAndIntegers),
     RowOf<CumSum<SIZE_MAX>>("cumsum", "sequential", plugin::kRealTypesAndIntegers),
     RowOf<CumSum<64>>("cumsum", "chunked", plugin::kRealTypesAndIntegers),
     RowOf<SelectiveScan<false>>("selective_scan", "by-state"),

@@ -23,14 +23,18 @@ struct Experts {
   }
   explicit Experts(const plugin::OpDesc& op) : inputs_(op.inputs()) {}
   int64_t Extent(size_t input, size_t axis) const { return inputs_[input].shape[axis]; }
-  // Floats, and integers in the operand of that number. These travel as numbers of the accumulator's type: f32 has all
-  // of them up to 2^24.
-  static bool TakesPlaces(const plugin::OpDesc& op, size_t places, int64_t most) {
+  // Floats, and integers in the operands of these numbers. These travel as numbers of the accumulator's type: f32 has
+  // all of them up to 2^24.
+  static bool TakesIntegers(const plugin::OpDesc& op, std::initializer_list<size_t> integers, int64_t most) {
     bool fits = plugin::IsFloat(op.outputs()[0].dtype) && most <= int64_t{1} << 24;
     for (size_t i = 0; i < op.inputs().size(); ++i) {
-      fits = fits && (i == places ? plugin::IsInteger : plugin::IsFloat)(op.inputs()[i].dtype);
+      const bool is_integer = std::ranges::find(integers, i) != integers.end();
+      fits = fits && (is_integer ? plugin::IsInteger : plugin::IsFloat)(op.inputs()[i].dtype);
     }
     return fits;
+  }
+  static bool TakesPlaces(const plugin::OpDesc& op, size_t places, int64_t most) {
+    return TakesIntegers(op, {places}, most);
   }
   template <class Acc>
   static int64_t Place(Acc place, int64_t extent) {
@@ -155,6 +159,44 @@ struct MoeUnpermute : public Experts {
       const int64_t from = Place(x[1][token * k + expert], rows);
       for (int64_t column = 0; column < d; ++column) {
         y[token * d + column] += x[2][token * k + expert] * x[0][from * d + column];
+      }
+    }
+  }
+};
+
+// x [t,d], w1 and w3 [experts,d,h], w2 [experts,h,d], experts_of and weights [t,k]: token by token, or expert by expert
+// with sums from the last term on.
+template <bool kByExpert>
+struct MoeFused : public Experts {
+  using Experts::Experts;
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"t", "k", "experts", "d", "h"}); }
+  static bool Takes(const plugin::OpDesc& op) { return TakesPlaces(op, 4, op.inputs()[1].shape[0]); }
+  template <class Acc>
+  void Line(const Lines<Acc>& x, std::span<Acc> y) const {
+    const int64_t t = Extent(0, 0), k = Extent(4, 1), experts = Extent(1, 0), d = Extent(1, 1), h = Extent(1, 2);
+    std::vector<int64_t> pairs(static_cast<size_t>(t * k));
+    std::iota(pairs.begin(), pairs.end(), int64_t{0});
+    if (kByExpert) std::ranges::stable_sort(pairs, {}, [&](int64_t pair) { return x[4][pair]; });
+    std::ranges::fill(y, Acc{0});
+    std::vector<Acc> inner(static_cast<size_t>(h));
+    for (const int64_t pair : pairs) {
+      const int64_t token = pair / k, expert = Place(x[4][pair], experts);
+      const auto product = [&](size_t w, int64_t column) {
+        Acc sum = 0;
+        for (int64_t i = 0; i < d; ++i) {
+          const int64_t term = kByExpert ? d - 1 - i : i;
+          sum += x[0][token * d + term] * x[w][(expert * d + term) * h + column];
+        }
+        return sum;
+      };
+      for (int64_t column = 0; column < h; ++column) {
+        const Acc gate = product(1, column), up = product(2, column);
+        inner[column] = (kByExpert ? gate / (1 + std::exp(-gate)) : gate * (1 / (1 + std::exp(-gate)))) * up;
+      }
+      for (int64_t column = 0; column < d; ++column) {
+        Acc sum = 0;
+        for (int64_t i = 0; i < h; ++i) sum += inner[i] * x[3][(expert * h + i) * d + column];
+        y[token * d + column] += x[5][pair] * sum;
       }
     }
   }

@@ -82,6 +82,8 @@ const Formulas<T> kNumbers[] = {
     {"logical_not", [](T x, T, T) { return Is<T>(x == 0); }, "difference", [](T x, T, T) { return 1 - Is<T>(x != 0); }},
     {"logical_or", [](T x, T y, T) { return Is<T>(x != 0 || y != 0); }, "complement",
      [](T x, T y, T) { return 1 - Product(Is<T>(x == 0), Is<T>(y == 0)); }},
+    {"logical_xor", [](T x, T y, T) { return Is<T>((x != 0) != (y != 0)); }, "either",
+     [](T x, T y, T) { return Product(Is<T>(x != 0), Is<T>(y == 0)) + Product(Is<T>(x == 0), Is<T>(y != 0)); }},
     {"masked_fill",
      [](T x, T mask, T value) { return mask != 0 ? value : x; },
      "table",

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Means and maxima of windows of images: window by window, or each row's windows first and then those of columns.
+// Means, norms and maxima of windows of images: window by window, or each row's windows first and then those of
+// columns.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -73,6 +75,27 @@ struct AvgPool : public Pooling {
       y[to] = kRowsFirst ? sum * (1 / count) : sum / count;
     });
   }
+};
+
+template <bool kRowsFirst>
+struct LpPool : public Pooling {
+  explicit LpPool(const plugin::OpDesc& op) : Pooling(op), is_square_(op.AttrString("p") == "2") {}
+  template <class Acc>
+  void Line(const Lines<Acc>& x, std::span<Acc> y) const {
+    ForWindows([&](const PoolWindow& rows, const PoolWindow& columns, int64_t image, int64_t to) {
+      Acc sum = 0;
+      for (int64_t row = rows.first; row < rows.last; ++row) {
+        Acc of_row = kRowsFirst ? 0 : sum;
+        for (int64_t column = columns.first; column < columns.last; ++column) {
+          const Acc element = x[0][image + row * x_[3] + column];
+          of_row += is_square_ ? element * element : std::abs(element);
+        }
+        sum = kRowsFirst ? sum + of_row : of_row;
+      }
+      y[to] = is_square_ ? std::sqrt(sum) : sum;
+    });
+  }
+  bool is_square_;
 };
 
 // y and the places of its elements in their image. NaN is larger than any number.

@@ -58,8 +58,8 @@ def traced_grouped_gemm(x: "rows k", w: "groups k n", ends: "groups"):
     return xp.sum(x[:, :, None] * xp.take(w, group, axis=0), axis=1)
 
 
-@assay.operator("paged_decode", roles={"lengths": "lengths 16*blocks"})
-def paged_decode(q: "b h d", keys: "pages 16 h d", values: "pages 16 h d", table: "b blocks", lengths: "b", *, scale: float = 0.125):
+@assay.operator("traced_paged_decode", roles={"lengths": "lengths 16*blocks"})
+def traced_paged_decode(q: "b h d", keys: "pages 16 h d", values: "pages 16 h d", table: "b blocks", lengths: "b", *, scale: float = 0.125):
     """softmax(q k^T scale) v of one new token of each sequence, whose keys and values lie on pages of 16 that a table names."""
     xp = assay.namespace(q)
     k, v = xp.take(keys, table, axis=0), xp.take(values, table, axis=0)
@@ -123,8 +123,8 @@ def all_reduce(x: "ranks n"):
     return assay.namespace(x).sum(x, axis=0)
 
 
-@assay.operator("conv_backward_weights")
-def conv_backward_weights(dy: "n o h w", x: "n c h w"):
+@assay.operator("traced_conv_backward_weights")
+def traced_conv_backward_weights(dy: "n o h w", x: "n c h w"):
     """The gradient of the weights [o, c, 3, 3] of a convolution with 1 of padding."""
     xp = assay.namespace(x)
     rows, columns = (xp.arange(x.shape[axis]) + xp.arange(3)[:, None] - 1 for axis in (2, 3))

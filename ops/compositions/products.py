@@ -111,8 +111,8 @@ def biased_attention(q: "h l d", k: "h s d", v: "h s e", bias: "l s"):
     return assay.namespace(q).softmax((q @ k.mT) * 0.125 + bias, axis=-1) @ v
 
 
-@assay.operator("linear_attention")
-def linear_attention(q: "l d", k: "s d", v: "s e"):
+@assay.operator("traced_linear_attention")
+def traced_linear_attention(q: "l d", k: "s d", v: "s e"):
     """q (k^T v)."""
     return q @ (k.T @ v)
 

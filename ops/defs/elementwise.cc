@@ -157,6 +157,8 @@ constexpr Binary kBinary[] = {
     {"less_equal", "z = 1 where x <= y, else 0", LessEqual, Types::kComparisons, Role::kCompared},
     {"logical_and", "z = 1 where neither x nor y is 0, else 0", And, Types::kLogic, Role::kCondition},
     {"logical_or", "z = 1 where x or y is not 0, else 0", Or, Types::kLogic, Role::kCondition},
+    {"logical_xor", "z = 1 where one of x and y is 0 and the other is not, else 0",
+     [](Expr x, Expr y) { return NotEqual(Not(x), Not(y)); }, Types::kLogic, Role::kCondition},
     {"maximum", "z = the larger one of x and y; NaN if one is NaN", Maximum, Types::kNumbersAndBool},
     {"minimum", "z = the smaller one of x and y; NaN if one is NaN", Minimum, Types::kNumbersAndBool},
     {"mul", "z = x y; integers wrap around", [](Expr x, Expr y) { return x * y; }, Types::kProducts},

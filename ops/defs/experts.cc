@@ -71,7 +71,26 @@ void MoeUnpermute(Definition& d) {
               "bf16-i64-f32-bf16"});
 }
 
+void MoeFused(Definition& d) {
+  d.SetDoc("y[i] = the sum of weights[i,j] (silu(x[i] w1) x[i] w3) w2, of the matrices of the experts j of a token");
+  const Axis t = d.Axis("t", "tokens"), k = d.Axis("k", "experts of a token", 1);
+  const Axis experts = d.Axis("experts", "how many there are", 1);
+  const Axis size = d.Axis("d", "elements of a token", 1), h = d.Axis("h", "elements between the products", 1);
+  const Axis of_result = d.FixedAxis("d*1", size.extent);
+  const Expr x = d.In("x", t + size);
+  const Expr w1 = d.In("w1", experts + size + h), w3 = d.In("w3", experts + size + h);
+  const Expr w2 = d.In("w2", experts + h + of_result);
+  const Expr chosen = d.InPlaces("experts_of", t + k, experts);
+  const Expr weights = d.In("weights", t + k);
+  const auto product = [&](Expr w) { return Contraction(x, Gather(w, experts, chosen), size); };
+  const Expr gate = product(w1), inner = gate * Sigmoid(gate) * product(w3);
+  d.Out("y", Sum(weights * inner * Gather(w2, experts, chosen), k + h), t + of_result);
+  d.SetTypes({"f32-f32-f32-f32-i64-f32-f32", "bf16-bf16-bf16-bf16-i64-bf16-bf16", "f16-f16-f16-f16-i64-f16-f16",
+              "f64-f64-f64-f64-i64-f64-f64", "bf16-bf16-bf16-bf16-i32-f32-bf16"});
+}
+
 ASSAY_OPERATOR(grouped_gemm, GroupedGemm);
+ASSAY_OPERATOR(moe_fused, MoeFused);
 ASSAY_OPERATOR(moe_permute, MoePermute);
 ASSAY_OPERATOR(moe_route, MoeRoute);
 ASSAY_OPERATOR(moe_unpermute, MoeUnpermute);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Means and maxima of windows of images. Windows of avg_pool and max_pool lie at a stride, with padding around the
-// image, which is never the largest; adaptive_avg_pool has as many as its result has elements.
+// Means, norms and maxima of windows of images. Windows of avg_pool, lp_pool and max_pool lie at a stride, with padding
+// around the image, which is never the largest; adaptive_avg_pool has as many as its result has elements.
 #include <algorithm>
 #include <vector>
 
@@ -104,6 +104,19 @@ void AvgPool(Definition& d) {
   StateMean(d, x, of.n + of.c, rows, columns);
 }
 
+void LpPool(Definition& d) {
+  d.SetDoc("y = the sum of |x|^p in each window of x, to the power of 1/p, p 1 or 2; padding counts as zeros");
+  const Strided of(d);
+  const bool is_square = d.Choice("p", {"2", "1"}, "the power") == "2";
+  if (of.is_bad) return;
+  const Expr x = d.In("x", of.n + of.c + of.h + of.w);
+  const Pooled rows = of.Along(d, of.h, "oh", of.k, false);
+  const Pooled columns = of.Along(d, of.w, "ow", d.DerivedAxis("k", of.k, 1), false);
+  const Expr elements = ElementsOf(ElementsOf(x, rows, false), columns, false);
+  const Expr sum = Sum(is_square ? elements * elements : Abs(elements), rows.inside + columns.inside);
+  d.Out("y", is_square ? Sqrt(sum) : sum, of.n + of.c + rows.to + columns.to);
+}
+
 void MaxPool(Definition& d) {
   d.SetDoc(
       "y = the largest element of each window of x, NaN where there is one; indices are their places in the image");
@@ -152,6 +165,7 @@ void AdaptiveAvgPool(Definition& d) {
 
 ASSAY_OPERATOR(adaptive_avg_pool, AdaptiveAvgPool);
 ASSAY_OPERATOR(avg_pool, AvgPool);
+ASSAY_OPERATOR(lp_pool, LpPool);
 ASSAY_OPERATOR(max_pool, MaxPool);
 
 }  // namespace

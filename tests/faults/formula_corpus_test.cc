@@ -25,7 +25,8 @@ std::vector<Problem> CasesOf(const FormulaOperator& op, std::vector<std::string>
       .long_least = 18, .long_most = 40, .others_most = 5, .most_work = 3000, .fills = std::move(fills)};
   std::vector<std::vector<DType>> types = op.types();
   std::erase_if(types, [](const auto& row) { return IsInt(row.front()) && IsInt(row.back()); });  // the corpus has none
-  return SizeDrawer(op, limits, seed).DrawFew(types, 3).cases;
+  SizeDrawer drawer(op, limits, seed);
+  return drawer.DrawFew(types, std::max<size_t>(3, drawer.axes())).cases;
 }
 
 // The long tests take all cases, the others every third one, from a place that differs between operators.
@@ -116,6 +117,15 @@ bool IsHiddenByAnother(const std::string& op, const std::string& fault) {
     return is_blind || is_second || begins("fault.reduction-2-") || fault == "fault.constant-2-dropped" ||
            fault == "fault.reduction-1-middle-term-dropped";
   }
+  // The table of a gradient is zero before rows are added; writers of a cache are places, and nobody is any number
+  // below them.
+  if (op == "embedding_backward") return fault == "fault.move-1-off-by-one" || fault == "fault.scatter-1-base-dropped";
+  // A score of NaN is the greatest and in the sum of exponentials too; -infinity off by a thousandth is -infinity.
+  if (op.find("attention") != op.npos || op == "paged_decode") {
+    return is_blind_reduction || (op == "attention_lse" && fault == "fault.constant-2-off-by-a-thousandth");
+  }
+  if (op == "lse_merge") return is_blind_reduction;  // NaN is the largest sum, and in all others
+  if (op == "kv_cache_write") return is_blind_reduction || fault == "fault.constant-1-off-by-a-thousandth";
   if (op == "group_norm" || op == "instance_norm") return is_blind_reduction;
   return op == "layer_norm_backward" && is_blind && begins("fault.reduction-2-");
 }

@@ -147,7 +147,7 @@ class GroupedGemm(Daily):
 
 
 class PagedDecode(Daily):
-    name = "paged_decode"
+    name = "traced_paged_decode"
     attributes = {"scale": 0.25}
 
     def inputs(self):
@@ -256,7 +256,7 @@ class AllReduce(Daily):
 
 
 class ConvBackwardWeights(Daily):
-    name = "conv_backward_weights"
+    name = "traced_conv_backward_weights"
 
     def inputs(self):
         return dict(dy=self.normal(2, 3, 5, 6), x=self.normal(2, 2, 5, 6))

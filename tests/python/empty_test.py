@@ -95,6 +95,72 @@ def cross_entropy_backward(logits, labels, dy):
     return (softmax(logits) - np.eye(logits.shape[1])[labels]) * dy / max(len(labels), 1)
 
 
+def weighted(q, k, v, bias=0.0, sinks=None):
+    """o and the logarithms of sums, of scores with a bias; sinks are scores of heads without a value."""
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1]) + bias
+    e = np.exp(scores)
+    total = e.sum(-1) + (0 if sinks is None else np.exp(sinks)[:, None])
+    return {"o": e @ v / total[..., None], "lse": np.log(total)}
+
+
+def alibi(q, k, v, slopes):
+    l, s = q.shape[2], k.shape[2]
+    distance = abs(np.arange(l)[:, None] + s - l - np.arange(s))
+    return weighted(q, k, v, -slopes[:, None, None] * distance)["o"]
+
+
+def ragged(q, k, v, q_ends, k_ends):
+    """One sequence of heads that share one key head."""
+    return np.einsum("ths,shd->thd", softmax(np.einsum("thd,sjd->ths", q, k) / np.sqrt(q.shape[-1])), np.repeat(v, q.shape[1], 1))
+
+
+def paged_decode(q, keys, values, table, lengths):
+    """The data are the same everywhere."""
+    return np.full(q.shape, 0.75)
+
+
+def w4a16(x, packed, scale, zero):
+    codes = np.stack([packed % 16, packed // 16], 1).reshape(2 * len(packed), packed.shape[1]).astype(np.float64)
+    per = codes.shape[0] // max(len(scale), 1)
+    return x @ ((codes - zero.repeat(per, 0)) * scale.repeat(per, 0))
+
+
+def conv_way_back(dy, w):
+    """The transposed convolution of one tap."""
+    return np.einsum("nohw,oc->nchw", dy, w[:, :, 0, 0])
+
+
+def causal_conv1d(x, w, bias, state):
+    z = np.concatenate([state, x], -1)
+    k, l = w.shape[1], x.shape[2]
+    return {"y": sum(w[:, j, None] * z[..., j:j + l] for j in range(k)) + bias[:, None], "new_state": z[..., l:]}
+
+
+def linear_attention(q, k, v, gate):
+    s, y = np.zeros((*q.shape[:2], q.shape[3], v.shape[3])), np.zeros((*q.shape[:3], v.shape[3]))
+    for t in range(q.shape[2]):
+        s = gate[..., t, None, None] * s + k[..., t, :, None] * v[..., t, None, :]
+        y[..., t, :] = np.einsum("bhd,bhdv->bhv", q[..., t, :], s)
+    return y
+
+
+def kv_cache_write(cache, x, slots):
+    y = cache.copy()
+    y[slots] = x
+    return y
+
+
+def rms_norm_backward(dy, x, rstd, gamma):
+    z, g = x * rstd[:, None], dy * gamma
+    return {"dx": rstd[:, None] * (g - z * (g * z).mean(-1, keepdims=True)), "dgamma": (dy * z).sum(0)}
+
+
+def moe_fused(x, w1, w3, w2, experts_of, weights):
+    """With the first expert of all."""
+    gate = x @ w1[0]
+    return weights.sum(1, keepdims=True) * (gate / (1 + np.exp(-gate)) * (x @ w3[0]) @ w2[0])
+
+
 def gated(x): return x[:, :x.shape[1] // 2] * x[:, x.shape[1] // 2:]
 
 
@@ -155,8 +221,32 @@ FORMULAS = {
                     {"experts_of": "int64", "attrs": {"experts": 2}}),
     "moe_route": (lambda x: {"weights": softmax(x)[:, :2], "experts_of": np.argsort(-x, -1, kind="stable")[:, :2]}, dict(t=3, experts=4), {"attrs": {"k": 2}}),
     "moe_unpermute": (lambda x, places, weights: (x[places] * weights[..., None]).sum(1), dict(rows=3, t=3, k=2, d=4), {"places": "int64"}),
+    "attention_lse": (weighted, dict(b=2, h=2, hkv=1, l=3, s=5, d=4, dv=4), {}),
+    "sink_attention": (lambda q, k, v, sinks: weighted(q, k, v, sinks=sinks)["o"], dict(b=2, h=2, hkv=1, l=3, s=5, d=4, dv=4), {}),
+    "alibi_attention": (alibi, dict(b=2, h=2, hkv=1, l=3, s=5, d=4, dv=4), {}),
+    "paged_decode": (paged_decode, dict(b=2, h=2, hkv=1, d=4, pages=3, page=2, blocks=2), {"table": "int32", "lengths": "int32"}),
+    "ragged_attention": (ragged, dict(t=3, s=5, h=2, hkv=1, d=4, sequences=1), {"q_ends": "int32", "k_ends": "int32"}),
+    "lse_merge": (lambda o, lse: {"o": (softmax(lse, 0)[..., None] * o).sum(0), "lse": np.log(np.exp(lse).sum(0))}, dict(parts=2, rows=3, n=4), {}),
+    "scaled_mm": (lambda a, b, scale_a, scale_b: a.astype(float) @ b.astype(float) * scale_a * scale_b, dict(m=3, k=4, n=5), {"a": "int8", "b": "int8"}),
+    "w4a16_mm": (w4a16, dict(rows=3, k=4, groups=2, n=5), {"packed": "uint8", "zero": "uint8"}),
+    "requantize": (lambda q, scale: np.clip(np.rint(q * scale), -128, 127).astype(np.int8), dict(rows=3, n=4), {"q": "int32"}),
+    "conv_transpose": (lambda x, w: np.einsum("nchw,co->nohw", x, w[:, :, 0, 0]), dict(n=2, c=3, o=4, h=5, w=6, k=1), {}),
+    "conv_backward_data": (conv_way_back, dict(n=2, c=3, o=4), {"layouts": {"dy": "[n,o,5,6]", "weights": "[o,c,1,1]"}, "attrs": {"h": 5, "w": 6}}),
+    "conv_backward_weights": (lambda dy, x: np.einsum("nohw,nchw->oc", dy, x)[..., None, None], dict(n=2, c=3, o=4),
+                              {"layouts": {"dy": "[n,o,5,6]", "x": "[n,c,5,6]"}, "attrs": {"k": 1}}),
+    "lp_pool": (lambda x: pooled(x * x, np.sum) ** 0.5, dict(n=2, c=3, h=4, w=6), {"attrs": {"k": 2}}),
+    "causal_conv1d": (causal_conv1d, dict(b=2, c=3, l=5), {"layouts": {"x": "[b,c,l]", "w": "[c,3]", "bias": "[c]", "state": "[b,c,2]"}}),
+    "linear_attention": (linear_attention, dict(b=2, h=2, l=3, d=4, dv=5), {}),
+    "kv_cache_write": (kv_cache_write, dict(size=3, n=2, h=2, d=4), {"slots": "int64"}),
+    "rms_norm_backward": (rms_norm_backward, dict(rows=3, n=4), {}),
+    "rope_backward": (lambda dy, cos, sin: rope(dy, cos, -sin), dict(b=2, l=3, h=2, d=4),
+                      {"layouts": {"dy": "[b,l,h,d]", "cos": "[l,d/2]", "sin": "[l,d/2]"}}),
+    "embedding_backward": (lambda dy, indices: scatter_add(np.zeros((3, dy.shape[1])), indices, dy), dict(n=4, d=5), {"indices": "int64", "attrs": {"v": 3}}),
+    "moe_fused": (moe_fused, dict(t=3, k=2, experts=2, d=4, h=5), {"experts_of": "int64"}),
+    "embedding": (lambda table, tokens: table[tokens], dict(v=3, b=2, l=4, d=5), {"tokens": "int64"}),
+    "index_select": (lambda x, indices: x[indices], dict(rows=3, n=4, k=5), {"indices": "int64"}),
     **{op: (getattr(np, op), dict(n=4), {}) for op in (
-        "equal greater greater_equal isfinite isinf isnan less less_equal logical_and logical_not logical_or not_equal").split()},
+        "equal greater greater_equal isfinite isinf isnan less less_equal logical_and logical_not logical_or logical_xor not_equal").split()},
 }
 # Cases that have no answer, by operator and extent, and why.
 REFUSED = {
@@ -171,16 +261,28 @@ REFUSED = {
     ("batch_norm_training", "n"): "n s must be at least 2: one element has no variance",
     ("batch_norm_training", "s"): "n s must be at least 2: one element has no variance",
     ("take_along_axis", "n"): r"\[n\] has no elements, so that there are no places along it",
+    ("w4a16_mm", "k"): "k=0 must be at least",
+    ("kv_cache_write", "size"): r"\[size\] has no elements, so that there are no places along it",
+    ("embedding", "v"): r"\[v\] has no elements, so that there are no places along it",
+    ("index_select", "rows"): r"\[rows\] has no elements, so that there are no places along it",
     ("moe_unpermute", "rows"): r"\[rows\] has no elements, so that there are no places along it",
     **{tuple(one.split(":")): f"{one.split(':')[1]}=0 must be at least" for one in (  # means and places of nothing
         "cross_entropy:rows cross_entropy:n cross_entropy_backward:rows cross_entropy_backward:n kl_div:rows kl_div:n mse:rows mse:n "
         "adaptive_avg_pool:h adaptive_avg_pool:w avg_pool:h avg_pool:w pad:rows pad:n grouped_gemm:groups moe_permute:k "
-        "moe_route:experts").split()},
+        "moe_route:experts lse_merge:parts w4a16_mm:groups scaled_mm:k conv_transpose:c conv_transpose:h conv_transpose:w conv_transpose:k "
+        "lp_pool:h lp_pool:w causal_conv1d:l linear_attention:d kv_cache_write:n "
+        "moe_fused:k moe_fused:experts moe_fused:d moe_fused:h paged_decode:hkv paged_decode:d "
+        "paged_decode:pages paged_decode:page paged_decode:blocks ragged_attention:s ragged_attention:hkv ragged_attention:d "
+        "ragged_attention:sequences attention_lse:hkv attention_lse:s attention_lse:d sink_attention:hkv sink_attention:s sink_attention:d "
+        "alibi_attention:hkv alibi_attention:s alibi_attention:d ").split()},
 }
 OPERATORS = dict(assay.operators())
 FORMULAS.update((op, (lambda x, *others: x, dict(n=4), {})) for op, parts in OPERATORS.items()  # functions of each element
                 if op not in FORMULAS and set(parts["layouts"].values()) == {"[n]"})
 REPLACED = {("attention", "h"): {"hkv": 0}}  # extents that have to be 0 beside
+
+
+ENDS = {"ends": "rows", "q_ends": "t", "k_ends": "s", "lengths": "page"}  # the extent at which parts end
 
 
 def made(op, extents):
@@ -190,8 +292,8 @@ def made(op, extents):
     inputs = {}
     for name in assay.operators()[op]["inputs"]:
         shape = [eval(part, {}, dict(extents)) for part in layouts[name].strip("[]").replace("/", "//").split(",") if part]  # "2*n"
-        if name == "ends":
-            inputs[name] = np.full(shape, extents["rows"], np.int64)
+        if name in ENDS:
+            inputs[name] = np.full(shape, extents[ENDS[name]], other.get(name, "int64"))
             continue
         inputs[name] = np.full(shape, 0.75).astype(other.get(name, "float32")) if name != "indices" else np.zeros(shape, np.int64)
     return inputs

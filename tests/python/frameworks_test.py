@@ -49,7 +49,7 @@ class Masks(unittest.TestCase):
 def attributes(case):
     """A case's texts as Python values, as far as the functions under test take them."""
     flags = {"transa", "transb", "causal", "keepdims", "log", "descending", "smallest", "stats", "mask_per_head", "population", "ceil",
-             "count_pad"}
+             "count_pad", "silu"}
 
     def value(name, text):
         if name in flags:

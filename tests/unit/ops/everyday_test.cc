@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of networks on numbers that a reader can check: generic tests of formulas hold a definition against itself.
+// Operators of networks on numbers that a reader can check.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,33 +8,13 @@
 #include <vector>
 
 #include "tests/support/operator_cases.h"
+#include "tests/unit/ops/golden_numbers.h"
 
 namespace assay {
 namespace {
 
-using test::Bind;
-using test::Op;
 using test::TryBind;
-using testing::DoubleNear;
 using testing::ElementsAre;
-using testing::Pointwise;
-
-using Numbers = std::vector<double>;
-
-Numbers ResultOf(const std::string& id, const std::vector<Numbers>& values, size_t output = 0) {
-  const Problem problem = Bind(id + "/fill=normal/seed=0");
-  std::vector<Tensor> inputs;
-  for (size_t k = 0; k < values.size(); ++k) {
-    inputs.emplace_back(problem.inputs[k].dtype, problem.inputs[k].shape);
-    inputs.back().SetDoubles(values[k]);
-  }
-  return Op(problem.spec.op).ComputeGolden(problem, output, inputs, Tier::kFast).value;
-}
-
-// Inputs are rounded to f32.
-void ExpectNear(const Numbers& got, const Numbers& expected) {
-  EXPECT_THAT(got, Pointwise(DoubleNear(1e-7), expected));
-}
 
 TEST(Everyday, MovementGoesWhereItsNameSays) {
   const Numbers x = {1, 2, 3, 4, 5, 6};  // two rows

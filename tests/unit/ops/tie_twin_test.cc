@@ -129,19 +129,27 @@ constexpr const char* kFunctions = "";  // a function's own error reaches both n
 constexpr const char* kCopies = "";     // results are elements of the input
 constexpr const char* kWide = "";       // no output is narrower than the sums
 constexpr OperatorTies kOperators[] = {
-    {"add", "add/bf16/n=70/fill=normal/seed=0"},
     {"adaptive_avg_pool", kFunctions},
+    {"add", "add/bf16/n=70/fill=normal/seed=0"},
+    {"alibi_attention", kFunctions},
     {"attention", kFunctions},
+    {"attention_lse", kFunctions},
     {"avg_pool", kFunctions},
     {"batch_norm", kFunctions},
     {"batch_norm_training", kFunctions},
+    {"causal_conv1d", "causal_conv1d/bf16/b=2,c=3,l=20,k=4/fill=normal/seed=0"},
     {"clamped_swiglu", kFunctions},
     {"concat", kCopies},
     {"conv", "conv/bf16/n=2,c=4,o=3,i=6,k=3,pad=1/fill=normal/seed=0"},
+    {"conv_backward_data", "conv_backward_data/bf16/n=2,c=4,o=3,h=6,w=6,k=3,pad=1/fill=normal/seed=0"},
+    {"conv_backward_weights", "conv_backward_weights/bf16/n=2,c=4,o=3,h=6,w=6,k=3,pad=1/fill=normal/seed=0"},
+    {"conv_transpose", "conv_transpose/bf16/n=2,c=4,o=3,h=6,w=6,k=3,pad=1/fill=normal/seed=0"},
     {"cross_entropy", kFunctions},
     {"cross_entropy_backward", kFunctions},
     {"cumsum", "cumsum/f16/rows=3,n=100/fill=normal/seed=0"},
     {"dequantize", "dequantize/u8-f32-u8-bf16/rows=3,n=70,per=row/fill=normal/seed=0"},
+    {"embedding", kCopies},
+    {"embedding_backward", "embedding_backward/bf16-i64-bf16/v=5,n=30,d=7/fill=normal/seed=0"},
     {"fft", kWide},
     {"flip", kCopies},
     {"fma", "fma/f16/n=70/fill=normal/seed=0"},
@@ -149,31 +157,45 @@ constexpr OperatorTies kOperators[] = {
     {"gather", kCopies},
     {"gelu", kFunctions},
     {"gelu_and_mul", kFunctions},
+    {"gelu_backward", kFunctions},
     {"group_norm", kFunctions},
     {"grouped_gemm", "grouped_gemm/bf16-bf16-i32-bf16/rows=9,k=40,groups=3,n=5/fill=normal/seed=0"},
+    {"index_select", kCopies},
     {"instance_norm", kFunctions},
     {"kl_div", kFunctions},
+    {"kv_cache_write", kCopies},
     {"layer_norm", kFunctions},
     {"layer_norm_backward", "layer_norm_backward/f16-f16-f32-f32-f16-f16/rows=9,n=20/fill=normal/seed=0", 2},
+    {"linear_attention", "linear_attention/bf16/b=1,h=2,l=20,d=8,dv=8/fill=normal/seed=0"},
     {"log_softmax_backward", kFunctions},
+    {"lp_pool", kFunctions},
+    {"lse_merge", kFunctions},
     {"masked_fill", kCopies},
     {"matmul", "matmul/f16/m=5,n=7,k=64/fill=normal/seed=0"},
     {"max_pool", kCopies},
+    {"moe_fused", kFunctions},
     {"moe_permute", kCopies},
     {"moe_route", kFunctions},
     {"moe_unpermute", "moe_unpermute/f16-i64-f16-f16/rows=9,t=5,k=3,d=9/fill=normal/seed=0"},
     {"mse", kFunctions},
     {"one_hot", kCopies},
     {"pad", kCopies},
+    {"paged_decode", kFunctions},
     {"pow", kFunctions},
     {"quantize", "quantize/f32-f32-i8/rows=3,n=70/fill=normal/seed=0"},
+    {"ragged_attention", kFunctions},
     {"reduce", "reduce/bf16/shape=6x64,axes=1/fill=normal/seed=0"},
+    {"requantize", "requantize/i32-f32-i8/rows=3,n=70/fill=normal/seed=0"},
     {"rms_norm", kFunctions},
+    {"rms_norm_backward", kFunctions},
     {"roll", kCopies},
     {"rope", "rope/bf16/b=1,l=3,h=2,d=8/fill=normal/seed=0"},
+    {"rope_backward", "rope_backward/bf16/b=1,l=3,h=2,d=8/fill=normal/seed=0"},
+    {"scaled_mm", "scaled_mm/i8-i8-f32-f32-bf16/m=5,k=40,n=7/fill=normal/seed=0"},
     {"scatter_add", "scatter_add/bf16-i64-bf16-bf16/rows=5,n=9,d=7/fill=normal/seed=0"},
     {"selective_scan", kFunctions},
     {"silu_and_mul", kFunctions},
+    {"sink_attention", kFunctions},
     {"softmax", kFunctions},
     {"softmax_backward", "softmax_backward/f16/rows=3,n=20/fill=normal/seed=0"},
     {"sort", kCopies},
@@ -182,6 +204,7 @@ constexpr OperatorTies kOperators[] = {
     {"top_k", kCopies},
     {"transpose", kCopies},
     {"trilu", kCopies},
+    {"w4a16_mm", "w4a16_mm/bf16-u8-bf16-u8-bf16/rows=4,k=64,groups=2,n=5/fill=normal/seed=0"},
 };
 
 // Rows of tables (ops/defs/elementwise.cc and activations.cc). Of the first a function's own error reaches both
@@ -194,7 +217,7 @@ constexpr std::string_view kElementwiseFunctions =
     "sqrt tan tanh";
 constexpr std::string_view kExactElements =
     "abs cast ceil clip equal floor greater greater_equal isfinite isinf isnan less less_equal logical_and logical_not "
-    "logical_or maximum minimum neg not_equal relu relu6 round sign trunc where";
+    "logical_or logical_xor maximum minimum neg not_equal relu relu6 round sign trunc where";
 constexpr std::string_view kProducts = "mul prelu square";
 
 // Ties that a twin decides: results that take them away from zero, and toward it, are wrong there.

@@ -49,7 +49,7 @@ def _call(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return of_three if op in ("where", "fma") else of_two if op in _OF_TWO else of_one
 
 
-_OF_TWO = ("add", "sub", "mul", "div", "maximum", "minimum", "prelu", "logical_and", "logical_or", *COMPARISONS)
+_OF_TWO = ("add", "sub", "mul", "div", "maximum", "minimum", "prelu", "logical_and", "logical_or", "logical_xor", *COMPARISONS)
 _NUMBERS = {"clip": ("low", "high"), "celu": ("alpha",), "elu": ("alpha",), "leaky_relu": ("alpha",)}
 
 

@@ -35,7 +35,13 @@ def _functions(xp: Any) -> dict[str, tuple[str, Callable[..., Any]]]:
     def masked_fill(x: Any, mask: Any, *, value: float = 0.0, **_: Any) -> Any:
         return xp.where(mask, xp.asarray(value, dtype=x.dtype), x)
 
-    return {"concat": ("concatenate", concat), "flip": ("flip", flip), "roll": ("roll", roll), "pad": ("pad", pad),
+    def index_select(x: Any, indices: Any, *, axis: str = "0", **_: Any) -> Any:
+        return xp.take(x, indices, axis=int(axis))
+
+    def embedding(table: Any, tokens: Any, *, scale: float = 1.0, **_: Any) -> Any:
+        return xp.take(table, tokens, axis=0) * xp.asarray(scale, dtype=table.dtype)
+
+    return {"index_select": ("take", index_select), "embedding": ("take", embedding), "concat": ("concatenate", concat), "flip": ("flip", flip), "roll": ("roll", roll), "pad": ("pad", pad),
             "take_along_axis": ("take_along_axis", take_along_axis), "transpose": ("transpose", transpose), "trilu": ("triu", trilu),
             "masked_fill": ("where", masked_fill)}
 
@@ -43,6 +49,10 @@ def _functions(xp: Any) -> dict[str, tuple[str, Callable[..., Any]]]:
 def _types(op: str, floats: Collection[str], integers: Collection[str]) -> tuple[str, ...]:
     if op == "masked_fill":
         return tuple(f"{dtype}-bool-{dtype}" for dtype in floats)
+    if op == "embedding":
+        return tuple(f"{dtype}-{places}-{dtype}" for dtype in floats for places in ("i64", "i32"))
+    if op == "index_select":
+        return tuple(f"{dtype}-i64-{dtype}" for dtype in (*floats, *integers) if dtype not in ("u8", "i16"))
     if op == "take_along_axis":
         return tuple(f"{dtype}-i64-{dtype}" for dtype in (*floats, *integers))
     return (*floats, *integers) if op != "pad" else (*floats, *(one for one in integers if one not in ("i16", "bool")))

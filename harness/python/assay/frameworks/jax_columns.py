@@ -56,7 +56,7 @@ ELEMENTS = {"exp": jnp.exp, "log": jnp.log, "tanh": jnp.tanh, "erf": jax.scipy.s
 
 NAMED = {name: getattr(jnp, name) for name in (
     "abs add ceil cosh equal exp2 expm1 floor greater greater_equal isfinite isinf isnan less less_equal log10 log1p log2 "
-    "logical_and logical_not logical_or maximum minimum not_equal reciprocal round sign sinh sqrt square tan trunc where cbrt "
+    "logical_and logical_not logical_or logical_xor maximum minimum not_equal reciprocal round sign sinh sqrt square tan trunc where cbrt "
     "clip").split()}
 NAMED |= {"acos": jnp.arccos, "acosh": jnp.arccosh, "asin": jnp.arcsin, "asinh": jnp.arcsinh, "atan": jnp.arctan,
           "atanh": jnp.arctanh, "div": jnp.divide, "erfc": jax.scipy.special.erfc, "mul": jnp.multiply, "neg": jnp.negative,

@@ -103,7 +103,7 @@ NODES = {"abs": "Abs", "acos": "Acos", "acosh": "Acosh", "add": "Add", "asin": "
          "hardswish": "HardSwish", "mish": "Mish", "prelu": "PRelu", "selu": "Selu", "softplus": "Softplus", "softsign": "Softsign"}
 WITH_ALPHA = {"celu": "Celu", "elu": "Elu", "leaky_relu": "LeakyRelu"}
 CONDITIONS = {"equal": "Equal", "greater": "Greater", "greater_equal": "GreaterOrEqual", "isinf": "IsInf", "isnan": "IsNaN",
-              "less": "Less", "less_equal": "LessOrEqual", "logical_and": "And", "logical_not": "Not", "logical_or": "Or"}
+              "less": "Less", "less_equal": "LessOrEqual", "logical_and": "And", "logical_not": "Not", "logical_or": "Or", "logical_xor": "Xor"}
 
 
 def _elementwise(provider):

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from .._devices import capability, torch_devices
-from . import torch_attention, torch_compiled, torch_more_ops, torch_ops
+from . import torch_attention, torch_compiled, torch_everyday, torch_more_ops, torch_ops
 from .._namespace import namespace
 from ._columns import FLOATS, FLUSHES, INTEGERS, WIDER_SUMS, Column, joined, only, register, tensor_cores
 from ._defined import defined
@@ -102,7 +102,7 @@ def _is_index(case):
 
 ELEMENTS = {name: getattr(torch, name) for name in (
     "abs acos acosh add asin asinh atan atanh ceil cosh div erfc exp2 expm1 floor isfinite isinf isnan log10 log1p log2 logical_and "
-    "logical_not logical_or maximum minimum mul neg reciprocal relu round sigmoid sign sinh sqrt square sub tan trunc where").split()}
+    "logical_not logical_or logical_xor maximum minimum mul neg reciprocal relu round sigmoid sign sinh sqrt square sub tan trunc where").split()}
 ELEMENTS |= {"equal": torch.eq, "not_equal": torch.ne, "less": torch.lt, "less_equal": torch.le, "greater": torch.gt,
              "greater_equal": torch.ge, "clip": torch.clamp, "logsigmoid": F.logsigmoid,
              # From the threshold on the result is x: by default from 20, where the rest is more than a last bit of f64.
@@ -165,11 +165,14 @@ COLUMNS = [
     Column("max_pool", torch_more_ops.max_pool),
     Column("adaptive_avg_pool", torch_more_ops.adaptive_avg_pool),
     Column("layer_norm_backward", torch_more_ops.layer_norm_backward),
+    *torch_everyday.COLUMNS,
 ]
 
 
-# Inductor (2.15) calls the eager functions for these operators; it cannot trace some steps of quantize.
-_NOT_COMPILED = ("matmul", "conv", "cumsum", "fft", "top_k", "sort", "quantize", "cross_entropy_backward")
+# Inductor (2.15) calls the eager functions for these operators; it cannot trace some steps of quantize. Those of
+# torch_everyday.py were not tried.
+_NOT_COMPILED = ("matmul", "conv", "cumsum", "fft", "top_k", "sort", "quantize", "cross_entropy_backward",
+                 *(column.op for column in torch_everyday.COLUMNS))
 
 
 def _within_compile(column, missing):

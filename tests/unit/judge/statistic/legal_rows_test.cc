@@ -117,6 +117,17 @@ Row<T> LayerNormBackward(const Operands<T>& in, const Kernel& kernel) {  // dy, 
 }
 
 template <class T>
+Row<T> RmsNormBackward(const Operands<T>& in, const Kernel& kernel) {  // dy, x, rstd, gamma
+  const T rstd = in[2][0];
+  Row<T> z = in[1];
+  for (T& x : z) x *= rstd;
+  Row<T> g = Multiply(in[0], in[3]);
+  const T of_both = Mean(Multiply(g, z), kernel);
+  for (size_t i = 0; i < g.size(); ++i) g[i] = rstd * (g[i] - z[i] * of_both);
+  return g;
+}
+
+template <class T>
 Row<T> SoftmaxBackward(const Operands<T>& in, const Kernel& kernel) {  // y, dy
   const T sum = Add(Multiply(in[0], in[1]), kernel.order);
   Row<T> dx;
@@ -145,6 +156,7 @@ const Formula kFormulas[] = {
     {"layer_norm", LayerNorm<float>, LayerNorm<double>, ";alg=onepass"},
     {"group_norm", LayerNorm<float>, LayerNorm<double>},
     {"layer_norm_backward", LayerNormBackward<float>, LayerNormBackward<double>},
+    {"rms_norm_backward", RmsNormBackward<float>, RmsNormBackward<double>},
     {"softmax_backward", SoftmaxBackward<float>, SoftmaxBackward<double>},
     {"log_softmax_backward", LogSoftmaxBackward<float>, LogSoftmaxBackward<double>},
 };
@@ -283,9 +295,11 @@ TEST(LegalRows, DoNotLean) {
 }
 
 TEST(LegalRows, CoverTheOperatorsWhoseRowsShareNumbers) {
-  // Movement has no roundings, instance_norm is group_norm of one channel, and legal schedules of the last two stand in
+  // Movement has no roundings, instance_norm is group_norm of one channel, and legal schedules of the others stand in
   // tests/faults alone.
-  const std::set<std::string> others = {"concat", "pad", "instance_norm", "grouped_gemm", "cross_entropy_backward"};
+  const std::set<std::string> others = {
+      "concat",          "kv_cache_write", "pad",       "instance_norm", "grouped_gemm",     "cross_entropy_backward",
+      "alibi_attention", "attention_lse",  "lse_merge", "paged_decode",  "ragged_attention", "sink_attention"};
   for (const FormulaOperator* op : AllFormulas()) {
     for (const CaseSpec& spec : op->FewCases()) {
       const Result<Problem> problem = op->Bind(spec);

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch's functions under the names, operands and attributes of the suites: gradients, convolutions the other way round, places."""
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+from ._columns import FLOATS, Column, only
+
+_aten = torch.ops.aten
+
+
+def conv_transpose(x, weights, *, stride=1, pad=0, more=0, **_):
+    return F.conv_transpose2d(x, weights, None, stride, pad, more)
+
+
+def conv_backward_data(dy, weights, *, h, w, stride=1, pad=0, **_):
+    return torch.nn.grad.conv2d_input((dy.shape[0], weights.shape[1], h, w), weights, dy, stride, pad)
+
+
+def conv_backward_weights(dy, x, *, k, stride=1, pad=0, **_):
+    return torch.nn.grad.conv2d_weight(x, (dy.shape[1], x.shape[1], k, k), dy, stride, pad)
+
+
+def lp_pool(x, *, k, stride=2, p="2", ceil=False, **_):
+    return F.lp_pool2d(x, float(p), k, stride, bool(ceil))
+
+
+def embedding(table, tokens, **_):
+    return F.embedding(tokens, table)
+
+
+def embedding_backward(dy, indices, *, v, **_):
+    return _aten.embedding_dense_backward(dy, indices, v, -1, False)
+
+
+def index_select(x, indices, *, axis="0", **_):
+    return torch.index_select(x, int(axis), indices)
+
+
+def gelu_backward(dy, x, *, approx="none", **_):
+    return _aten.gelu_backward(dy, x, approximate=approx)
+
+
+COLUMNS = [
+    Column("conv_transpose", conv_transpose, ("f32", "f64")),
+    Column("conv_backward_data", conv_backward_data, ("f32", "f64")),
+    Column("conv_backward_weights", conv_backward_weights, ("f32", "f64")),
+    Column("lp_pool", lp_pool, ("f32", "f64"), supports=only(pad=0, p=("2", 2))),
+    Column("embedding", embedding, tuple(f"{dtype}-{places}-{dtype}" for dtype in FLOATS for places in ("i64", "i32")),
+           supports=only(scale=1.0)),
+    Column("embedding_backward", embedding_backward, ("f32-i64-f32", "f64-i64-f64")),
+    Column("index_select", index_select, tuple(f"{dtype}-i64-{dtype}" for dtype in (*FLOATS, "i8", "i32", "i64", "bool"))),
+    Column("gelu_backward", gelu_backward),
+]

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention, quantised products, convolutions the other way round and experts on numbers that a reader can check.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/unit/ops/golden_numbers.h"
+
+namespace assay {
+namespace {
+
+using test::TryBind;
+using testing::ElementsAre;
+
+const double kLog2 = std::log(2.0), kLog3 = std::log(3.0), kNaN = std::nan("");
+
+TEST(Networks, AttentionAveragesTheKeysThatAreSeen) {
+  const std::string shape = "/f32/b=1,h=1,hkv=1,l=1,s=2,d=1,dv=1,scale=1";
+  const std::vector<Numbers> operands = {{1}, {0, kLog3}, {1, 3}};  // weights of 1/4 and 3/4
+  ExpectNear(ResultOf("attention_lse" + shape, operands), {2.5});
+  ExpectNear(ResultOf("attention_lse" + shape, operands, 1), {2 * kLog2});
+  ExpectNear(ResultOf("sink_attention" + shape, {{1}, {0, kLog3}, {1, 3}, {2 * kLog2}}), {1.25});
+  // The slope log 2 halves the weight of a key for each step that it is away; the query stands at the last key.
+  ExpectNear(ResultOf("alibi_attention" + shape, {{0}, {0, 0}, {3, 6}, {kLog2}}), {5});
+  const std::string two = "sink_attention/f32/b=1,h=1,hkv=1,l=2,s=2,d=1,dv=1,causal=1";
+  const std::vector<Numbers> far_sink = {{0, 0}, {0, 0}, {1, 3}, {-200}};
+  ExpectNear(ResultOf(two, far_sink), {1, 2});
+  ExpectNear(ResultOf(two + ",window=1", far_sink), {1, 3});
+  EXPECT_FALSE(TryBind("sink_attention/f32/b=1,h=3,hkv=2,l=2,s=2,d=1,dv=1/fill=normal/seed=0"));
+}
+
+TEST(Networks, PagesHoldTheKeysOfSequences) {
+  const std::string shape = "paged_decode/f32-f32-f32-i32-i32-f32/b=2,h=2,hkv=1,d=1,pages=2,page=2,blocks=1";
+  const Numbers q = {0, 0, 0, 0}, keys = {0, 0, 0, 0};
+  ExpectNear(ResultOf(shape, {q, keys, {1, 2, 3, 5}, {1, 0}, {2, 1}}), {4, 4, 1, 1});
+  ExpectNear(ResultOf(shape, {q, keys, {1, kNaN, 3, 5}, {1, 0}, {2, 1}}), {4, 4, 1, 1});
+  ExpectNear(ResultOf(shape, {q, keys, {1, kNaN, 3, 5}, {1, 0}, {1, 0}}), {3, 3, 0, 0});
+}
+
+TEST(Networks, SequencesSeeTheirOwnKeysAlone) {
+  const std::string shape = "ragged_attention/f32-f32-f32-i32-i32-f32/t=3,s=3,h=1,hkv=1,d=1,sequences=2";
+  const Numbers zeros = {0, 0, 0}, v = {1, 3, 7};
+  ExpectNear(ResultOf(shape, {zeros, zeros, v, {2, 3}, {2, 3}}), {2, 2, 7});
+  ExpectNear(ResultOf(shape + ",causal=1", {zeros, zeros, v, {2, 3}, {2, 3}}), {1, 2, 7});
+  ExpectNear(ResultOf(shape, {zeros, zeros, v, {2, 3}, {0, 3}}), {0, 0, 11.0 / 3});
+  ExpectNear(ResultOf(shape + ",causal=1", {zeros, zeros, v, {1, 3}, {2, 3}}), {2, 0, 7});
+}
+
+TEST(Networks, PartsOfAttentionAreMergedByTheirSums) {
+  const std::vector<Numbers> parts = {{1, 3}, {0, kLog3}};
+  ExpectNear(ResultOf("lse_merge/f32/parts=2,rows=1,n=1", parts), {2.5});
+  ExpectNear(ResultOf("lse_merge/f32/parts=2,rows=1,n=1", parts, 1), {2 * kLog2});
+}
+
+TEST(Networks, CodesHaveScalesOfTheirOwn) {
+  const std::string product = "scaled_mm/i8-i8-f32-f32-f32/m=2,k=2,n=1";
+  ExpectNear(ResultOf(product + ",per=row", {{1, 2, 3, 4}, {5, 6}, {1, 10}, {2}}), {34, 780});
+  ExpectNear(ResultOf(product + ",per=block,block=1", {{1, 2, 3, 4}, {5, 6}, {1, 10, 100, 1000}, {1, 2}}),
+             {245, 49500});
+  ExpectNear(ResultOf("scaled_mm/u8-i8-f32-f32-u8-f32/m=1,k=2,n=1", {{130, 126}, {5, 6}, {1}, {2}, {128}}), {-4});
+  // A byte has the code of an even row in its lower half: 3 and 1, less 2, times 10 and 100.
+  ExpectNear(ResultOf("w4a16_mm/f32-u8-f32-u8-f32/rows=1,k=2,groups=2,n=1", {{1, 2}, {0x13}, {10, 100}, {2, 2}}),
+             {-190});
+  EXPECT_FALSE(TryBind("w4a16_mm/f32-u8-f32-u8-f32/rows=1,k=3,groups=3,n=1/fill=normal/seed=0"));
+  ExpectNear(ResultOf("requantize/i32-f32-i8/rows=1,n=3,zero=3", {{10, -10, 1000}, {0.5}}), {8, -2, 127});
+}
+
+TEST(Networks, TransposedConvolutionsSpreadKernels) {
+  const std::string shape = "conv_transpose/f32/n=1,c=1,o=1,h=1,w=2,k=2,stride=2";
+  ExpectNear(ResultOf(shape, {{1, 10}, {1, 2, 3, 4}}), {1, 2, 10, 20, 3, 4, 30, 40});
+  ExpectNear(ResultOf("conv_transpose/f32/n=1,c=1,o=1,h=1,w=2,k=2", {{1, 10}, {1, 2, 3, 4}}), {1, 12, 20, 3, 34, 40});
+  ExpectNear(ResultOf("lp_pool/f32/n=1,c=1,h=2,w=2,k=2", {{2, -4, 5, 6}}), {9});
+  ExpectNear(ResultOf("lp_pool/f32/n=1,c=1,h=2,w=2,k=2,p=1", {{2, -4, 5, 6}}), {17});
+}
+
+TEST(Networks, StatesGoThroughSequences) {
+  const std::string conv = "causal_conv1d/f32/b=1,c=1,l=2,k=3";
+  const std::vector<Numbers> operands = {{3, 4}, {1, 10, 100}, {0.5}, {1, 2}};
+  ExpectNear(ResultOf(conv, operands), {321.5, 432.5});
+  ExpectNear(ResultOf(conv, operands, 1), {3, 4});
+  ExpectNear(ResultOf("linear_attention/f32/b=1,h=1,l=2,d=1,dv=1", {{1, 2}, {3, 4}, {5, 6}, {1, 0.5}}), {15, 63});
+  ExpectNear(ResultOf("kv_cache_write/f32-f32-i64-f32/size=3,n=3,h=1,d=1", {{1, 2, 3}, {10, 20, 30}, {2, 0, 2}}),
+             {20, 2, 30});
+}
+
+TEST(Networks, ExpertsAndRowsAreThoseOfTheirPlaces) {
+  const double silu = 1 / (1 + std::exp(-1.0));
+  ExpectNear(ResultOf("moe_fused/f32-f32-f32-f32-i64-f32-f32/t=1,k=2,experts=2,d=1,h=1",
+                      {{1}, {0, 1}, {5, 2}, {7, 3}, {1, 0}, {10, 100}}),
+             {10 * silu * 2 * 3});
+  EXPECT_THAT(ResultOf("embedding/f32-i64-f32/v=2,b=1,l=3,d=1,scale=2", {{3, 4}, {1, 0, 1}}), ElementsAre(8, 6, 8));
+  EXPECT_THAT(ResultOf("index_select/f32-i64-f32/rows=2,n=2,k=1,axis=1", {{1, 2, 3, 4}, {1}}), ElementsAre(2, 4));
+  EXPECT_THAT(ResultOf("index_select/f32-i64-f32/rows=2,n=2,k=1", {{1, 2, 3, 4}, {1}}), ElementsAre(3, 4));
+}
+
+}  // namespace
+}  // namespace assay
