@@ -12,7 +12,7 @@ namespace {
 using test::TryBind;
 using testing::ElementsAre;
 
-const double kLog2 = std::log(2.0), kLog3 = std::log(3.0), kNaN = std::nan("");
+const double kLog2 = std::log(2.0), kLog3 = std::log(3.0);
 
 TEST(Networks, AttentionAveragesTheKeysThatAreSeen) {
   const std::string shape = "/f32/b=1,h=1,hkv=1,l=1,s=2,d=1,dv=1,scale=1";
