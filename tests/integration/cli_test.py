@@ -35,7 +35,7 @@ class BadInput(Cli):
         self.fails(2, "shard", "run", "--suite", "smoke", "--shard", "4/4")
         self.fails(2, "--frobnicate", "run", "--frobnicate")
         self.fails(2, "not expected: --one f32 --two", "run", "--one", "f32", "--two")
-        for verb in ("passport", "align", "runn"):
+        for verb in ("passport", "certify", "runn"):
             with self.subTest(verb):
                 self.assertEqual(self.fails(2, f"no verb '{verb}'; known: run, check, judge, conform, ", verb).stdout, "")
                 self.fails(2, f"no verb '{verb}'", verb, "out", "--json")

@@ -90,7 +90,8 @@ class GpuOnHost(Kernels):
             elif dtype.startswith(("f16", "bf16")):
                 expected = expected | OF_UNITS.get(op, set())
             self.assertLessEqual(expected, offered, case_id)
-        self.assertLessEqual({"split", "atomic", "radix"}, set().union(*names.values()))
+        if SHARES == 1:  # a share may have no case that is large enough for them
+            self.assertLessEqual({"split", "atomic", "radix"}, set().union(*names.values()))
 
     def test_what_it_can_do_is_listed(self):
         done = self.assay("check-plugin", self.PLUGIN, "--only", "capabilities")
