@@ -44,7 +44,6 @@ TEST(OtherNames, OfOperatorsComeWithTheAttributesThatMakeThemTheSame) {
       {"sdpa", "; did you mean 'attention'?"},
       {"F.scaled_dot_product_attention", "; did you mean 'attention'?"},
       {"np.sum", "; did you mean 'reduce' with kind=sum?"},
-      {"embedding", "; did you mean 'gather'?"},
       {"matmull", "; did you mean 'matmul'?"},
       {"layer_normalization", ""},  // the list has none
       {"quux", ""},

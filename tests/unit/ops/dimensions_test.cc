@@ -133,6 +133,7 @@ std::vector<std::string> SpoilersOf(const Tensor& x, int64_t rows) {
 }
 
 TEST(Inputs, OfFewRowsHaveNanAndInfinitiesAndARowWithoutThem) {
+  std::map<std::string, int> largest;
   for (const char* op :
        {"layer_norm/f32/rows={},n=40/fill=special/seed={}", "rms_norm/bf16/rows={},n=9/fill=edges/seed={}",
         "cumsum/f16/rows={},n=17/fill=special/seed={}"}) {
@@ -144,10 +145,13 @@ TEST(Inputs, OfFewRowsHaveNanAndInfinitiesAndARowWithoutThem) {
         for (const std::string& why : SpoilersOf(of.MakeInputs(*of.Bind(spec))[0], rows)) ++spoilt[why];
         for (const char* why : {"NaN", "infinity", "-infinity", "nothing"})
           EXPECT_GE(spoilt[why], 1) << spec.Id() << why;
-        EXPECT_EQ(spoilt["largest"], rows >= 6 ? 2 : rows == 5 ? 1 : 0) << spec.Id();
+        // Fewer where such rows would leave more than a tenth of the results without a bound.
+        EXPECT_LE(spoilt["largest"], rows >= 6 ? 2 : rows == 5 ? 1 : 0) << spec.Id();
+        largest[op] += spoilt["largest"];
       }
     }
   }
+  for (const auto& [op, count] : largest) EXPECT_GT(count, 0) << op;
 }
 
 // A row that two operands spoil shows neither; and what is right of finite numbers is seen in one row at least.
@@ -167,7 +171,8 @@ TEST(Inputs, OfFewRowsSpoilRowsOfTheirOwnAndLeaveOneToAll) {
         }
         EXPECT_EQ(by_both, 0) << spec.Id();
         EXPECT_LT(by_x + by_residual, rows) << spec.Id();
-        EXPECT_EQ(by_x + by_residual, std::min<int64_t>(rows - 1, 10)) << spec.Id() << ": five of each at most";
+        EXPECT_LE(by_x + by_residual, std::min<int64_t>(rows - 1, 10)) << spec.Id() << ": five of each at most";
+        EXPECT_GE(by_x + by_residual, std::min<int64_t>(rows - 1, 6)) << spec.Id() << ": NaN and infinities of each";
       }
     }
   }
