@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The twin of operators that divide by scales, round and saturate: quotients half way between two numbers of the
-// output, and beyond its largest and smallest one. Scales are powers of two, and all numbers short, so that every
-// faithful division is exact, and ties that go where the contract says alone give the right result.
+// The twin of operators that divide by scales or multiply with them, round and saturate: results half way between two
+// numbers of the output, and beyond its largest and smallest one. Scales are powers of two, and all numbers short, so
+// that every faithful division is exact, and ties that go where the contract says alone give the right result.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -74,6 +74,16 @@ int64_t PlaceOf(const formula::Graph& graph, const std::vector<int>& axes, int64
   return place;
 }
 
+bool Holds(DType type, double x) {
+  if (IsFloat(type)) return RoundTo(FormatOf(type), x) == x;
+  const IntegerLimits limits = LimitsOf(type);
+  return x == std::trunc(x) && x >= static_cast<double>(limits.low) && x <= static_cast<double>(limits.high);
+}
+
+bool Divides(const Definition& definition) {
+  return std::ranges::find(definition.roles(), Role::kScale) != definition.roles().end();
+}
+
 class RoundingTwin {
  public:
   RoundingTwin(const Definition& definition, const Problem& problem, DType out, const Contract& contract, double zero)
@@ -82,6 +92,7 @@ class RoundingTwin {
         out_(out),
         flushes_(contract.ftz != Flush::kNone),
         away_(contract.out == OutputRounding::kNearestAway),
+        divides_(Divides(definition)),
         bits_(BitsKept(contract)),
         zero_(zero) {
     for (size_t i = 0; i < problem.inputs.size(); ++i) {
@@ -89,7 +100,7 @@ class RoundingTwin {
       if (role == Role::kZero) {
         zero_point_ = i;
       } else {
-        (role == Role::kScale ? scale_ : data_) = i;
+        (role == Role::kData ? data_ : scale_) = i;
       }
     }
     const std::vector<double> numbers = NumbersOf(out);
@@ -102,7 +113,8 @@ class RoundingTwin {
     std::vector<Tensor> inputs;
     for (const Operand& input : problem_.inputs) inputs.emplace_back(input.dtype, input.shape);
     std::vector<double> scales(static_cast<size_t>(inputs[scale_].size()));
-    for (size_t i = 0; i < scales.size(); ++i) scales[i] = std::ldexp(1.0, -static_cast<int>(i % 4));
+    // Integers have results half way between two others where they are multiplied with 1/2 and less.
+    for (size_t i = 0; i < scales.size(); ++i) scales[i] = std::ldexp(1.0, -static_cast<int>(i % 4) - !divides_);
     inputs[scale_].SetDoubles(scales);
     std::vector<double> zeros = {0};
     if (zero_point_) {
@@ -137,24 +149,25 @@ class RoundingTwin {
     const std::vector<double>& quotients = saturates ? beyond_ : ties_;
     const size_t first = saturates ? i / 4 : i * 37 + i / 256;
     for (size_t k = 0; k < quotients.size(); ++k) {
-      const double quotient = quotients[(first + k) % quotients.size()], x = (quotient - zero) * scale;
+      const double quotient = quotients[(first + k) % quotients.size()],
+                   x = divides_ ? (quotient - zero) * scale : (quotient - zero) / scale;
       if (Serves(quotient, zero, x)) return x;
     }
     return 0;
   }
 
   bool Serves(double quotient, double zero, double x) const {
-    const FloatFormat& format = FormatOf(problem_.inputs[data_].dtype);
-    if (!IsShort(quotient, bits_) || !IsShort(quotient - zero, bits_) || RoundTo(format, x) != x) return false;
+    const DType type = problem_.inputs[data_].dtype;
+    if (!IsShort(quotient, bits_) || !IsShort(quotient - zero, bits_) || !Holds(type, x)) return false;
     if (away_ && quotient * (quotient - zero) < 0) return false;  // away from which zero follows from when it is added
     const bool is_tiny = IsFloat(out_) && std::fabs(quotient) < FormatOf(out_).MinNormal();
-    return !flushes_ || (!is_tiny && std::fabs(x) >= format.MinNormal());
+    return !flushes_ || (!is_tiny && (!IsFloat(type) || std::fabs(x) >= FormatOf(type).MinNormal()));
   }
 
   const formula::Graph& graph_;
   const Problem& problem_;
   DType out_;
-  bool flushes_, away_;
+  bool flushes_, away_, divides_;
   int bits_;
   double zero_;  // of the case, beside that of an operand
   double lowest_ = 0;
@@ -167,9 +180,9 @@ class RoundingTwin {
 
 std::optional<Twin> FormulaOperator::MakeRoundingTwin(const Problem& problem, size_t output,
                                                       const Contract& contract) const {
-  const bool faithful = contract.math_ulp <= 1 && contract.RoundsToNearest();
-  if (!faithful || contract.in == InputRounding::kFP8 || contract.alg != Algorithm::kDirect) return std::nullopt;
   const Definition definition = DefinitionOf(problem, output);
+  const bool is_exact = (contract.math_ulp <= 1 || !Divides(definition)) && contract.RoundsToNearest();
+  if (!is_exact || contract.in == InputRounding::kFP8 || contract.alg != Algorithm::kDirect) return std::nullopt;
   const DType out = problem.outputs[output].dtype;
   // Golden value for zeros before the output is quantised.
   std::vector<Tensor> none;
@@ -183,7 +196,7 @@ std::optional<Twin> FormulaOperator::MakeRoundingTwin(const Problem& problem, si
   twin.inputs = RoundingTwin(definition, problem, out, contract, zero).Inputs();
   twin.expected = ComputeGolden(problem, output, twin.inputs, Tier::kFast).value;
   for (double& y : twin.expected) y = RoundToNearest(out, contract, y);
-  twin.code = DescribeTies("quotients lie beyond the ends of the output, or", contract);
+  twin.code = DescribeTies("results lie beyond the ends of the output, or", contract);
   return twin;
 }
 

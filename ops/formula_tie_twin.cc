@@ -26,8 +26,9 @@ constexpr uint64_t kCarrierStream = 96, kPlaceStream = 97, kUnitStream = 112;
 constexpr int64_t kFewLanes = 16;
 
 bool KeepsIntegers(const formula::Node& node) {
-  constexpr Function kExact[] = {Function::kAdd, Function::kSub,     Function::kMul,     Function::kNegate,
-                                 Function::kAbs, Function::kMaximum, Function::kMinimum, Function::kSelect};
+  constexpr Function kExact[] = {Function::kAdd,     Function::kSub,    Function::kMul,
+                                 Function::kNegate,  Function::kAbs,    Function::kMaximum,
+                                 Function::kMinimum, Function::kSelect, Function::kFloorDivide};
   if (node.kind == Kind::kMap && formula::IsCondition(node.function)) return true;
   if (node.kind == Kind::kMap) return std::ranges::find(kExact, node.function) != std::end(kExact);
   if (node.kind == Kind::kConst) return node.constant == std::trunc(node.constant) && node.constant_lo == 0;
@@ -43,13 +44,16 @@ bool Rounds(const formula::Node& node) {
 // How carriers, even multiples of the output's last bit, and units, halves of that bit, lie among the operands.
 struct TieForm {
   size_t carrier = 0;  // the operand that holds carriers; where it is one of weights, data are 5 and 7
-  int64_t one_in = 1;  // so many of its elements; 0: the first one of each line
+  int64_t one_in = 1;  // so many of its elements; 0: the first one of each line, of weights the one 5 or 7 of each line
 };
 
 class TieData {
  public:
   TieData(const formula::Definition& definition, const Problem& problem, DType out)
-      : definition_(definition), problem_(problem), bits_(FormatOf(out).precision) {}
+      : definition_(definition), problem_(problem), bits_(FormatOf(out).precision) {
+    const auto& roles = definition.roles();
+    first_data_ = static_cast<size_t>(std::ranges::find(roles, Role::kData) - roles.begin());
+  }
 
   bool IsWeight(size_t input) const {
     const Role role = definition_.roles()[input];
@@ -60,7 +64,7 @@ class TieData {
     const DType type = problem_.inputs[form.carrier].dtype;
     const Role role = definition_.roles()[form.carrier];
     const bool holds = IsFloat(type) && FormatOf(type).max_finite >= std::ldexp(1.0, bits_ + 1);
-    if (IsWeight(form.carrier)) return holds && FormatOf(type).precision >= bits_ - 2 && form.one_in == 1;
+    if (IsWeight(form.carrier)) return holds && FormatOf(type).precision >= bits_ - 2 && form.one_in <= 1;
     return holds && role == Role::kData && std::ldexp(1.0, bits_ - 2) >= StepOf(type);
   }
 
@@ -71,7 +75,9 @@ class TieData {
       std::vector<double> values(static_cast<size_t>(tensor.size()));
       for (size_t at = 0; at < values.size(); ++at) values[at] = ElementFor(form, i, static_cast<int64_t>(at));
       tensor.SetDoubles(values);
-      if (definition_.graph().inputs[i].places_along >= 0) DrawPlaces(definition_.graph(), i, kTieSeed, tensor);
+      const formula::InputInfo& info = definition_.graph().inputs[i];
+      const bool stays_zero = IsLone(form) && info.places == formula::PlaceKind::kIndices;
+      if (info.places_along >= 0 && !stays_zero) DrawPlaces(definition_.graph(), i, kTieSeed, tensor);
       inputs.push_back(std::move(tensor));
     }
     return inputs;
@@ -85,10 +91,15 @@ class TieData {
     if (definition_.roles()[input] == Role::kZero) return 0;
     if (definition_.roles()[input] == Role::kCondition) return 1;
     if (IsWeight(input)) return input == form.carrier ? Weight(at) : 1;
-    if (IsWeight(form.carrier))
-      return (at % 2 == 0 ? 5 : 7) * (TwinFactor(kUnitStream + input, at, 2) == 1 ? 1.0 : -1.0);
     const Shape& shape = problem_.inputs[input].shape;
     const int64_t length = shape.empty() ? 1 : shape.back();
+    if (IsLone(form) && input != first_data_) return definition_.roles()[input] == Role::kData ? 1 : 0;
+    if (IsLone(form) && at % length != 0) return 0;
+    if (IsWeight(form.carrier)) {
+      const int64_t turn = IsLone(form) ? at / length : at;
+      const bool positive = problem_.inputs[input].dtype == DType::kU8 || TwinFactor(kUnitStream + input, at, 2) == 1;
+      return (turn % 2 == 0 ? 5 : 7) * (positive ? 1.0 : -1.0);
+    }
     // From the second place on units add up to 1, 0, -1, 0 and so on, however long the line is.
     const double in_turn = (at % length + 3) % 4 % 3 == 0 ? 1 : -1;
     const double unit = form.one_in == 0 ? in_turn : static_cast<double>(TwinFactor(kUnitStream + input, at, 3) - 2);
@@ -96,6 +107,9 @@ class TieData {
     const bool carries = form.one_in == 0 ? at % length == 0 : TwinFactor(kPlaceStream, at, form.one_in) == 1;
     return carries ? (at / length % 2 == 0 ? 1 : -1) * Carrier(at, StepOf(problem_.inputs[input].dtype)) : unit;
   }
+
+  // Sums of products that are scaled as a whole: one term is 5 or 7 times a weight, the others are 0.
+  bool IsLone(const TieForm& form) const { return IsWeight(form.carrier) && form.one_in == 0; }
 
   // Between 1.25 and 1.75 times 2^p, for outputs of p bits.
   double Carrier(int64_t at, double step) const {
@@ -112,6 +126,7 @@ class TieData {
   const formula::Definition& definition_;
   const Problem& problem_;
   int bits_;
+  size_t first_data_;
 };
 
 struct Ties {

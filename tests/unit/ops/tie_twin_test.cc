@@ -272,7 +272,12 @@ TEST(TieTwin, FormulasHaveThemInEveryShape) {
                          "dequantize/e5m2-f32-f16/rows=9,n=9,per=column/fill=normal/seed=0",
                          "dequantize/i8-f32-i8-f16/rows=1,n=50/fill=normal/seed=0",
                          "rope/f16-f32-f32-f16/b=2,l=9,h=2,d=64/fill=normal/seed=0",
-                         "softmax_backward/bf16/rows=50,n=500/fill=normal/seed=0"}) {
+                         "softmax_backward/bf16/rows=50,n=500/fill=normal/seed=0",
+                         "requantize/f32-f32-u8/rows=3,n=70,per=column,zero=3/fill=normal/seed=0",
+                         "requantize/u8-f32-i8/rows=3,n=70/fill=normal/seed=0",
+                         "scaled_mm/e4m3-e4m3-f32-f32-f16/m=5,k=40,n=7,per=row/fill=normal/seed=0",
+                         "scaled_mm/u8-i8-f32-f32-u8-bf16/m=5,k=40,n=7/fill=normal/seed=0",
+                         "w4a16_mm/f16-u8-f32-u8-f16/rows=4,k=64,groups=2,n=5/fill=normal/seed=0"}) {
     const Problem problem = Bind(id);
     Wrong decided;
     for (const Twin& twin : test::TwinsOf(problem, "f32acc")) {

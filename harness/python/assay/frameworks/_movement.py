@@ -39,7 +39,8 @@ def _functions(xp: Any) -> dict[str, tuple[str, Callable[..., Any]]]:
         return xp.take(x, indices, axis=int(axis))
 
     def embedding(table: Any, tokens: Any, *, scale: float = 1.0, **_: Any) -> Any:
-        return xp.take(table, tokens, axis=0) * xp.asarray(scale, dtype=table.dtype)
+        rows = xp.take(table, tokens, axis=0)
+        return rows if scale == 1 else rows * xp.asarray(scale, dtype=table.dtype)  # XLA's product flushes subnormal numbers
 
     return {"index_select": ("take", index_select), "embedding": ("take", embedding), "concat": ("concatenate", concat), "flip": ("flip", flip), "roll": ("roll", roll), "pad": ("pad", pad),
             "take_along_axis": ("take_along_axis", take_along_axis), "transpose": ("transpose", transpose), "trilu": ("triu", trilu),
@@ -58,7 +59,10 @@ def _types(op: str, floats: Collection[str], integers: Collection[str]) -> tuple
     return (*floats, *integers) if op != "pad" else (*floats, *(one for one in integers if one not in ("i16", "bool")))
 
 
-def movement(xp: Any, floats: Collection[str] = FLOATS, integers: Collection[str] = (*INTEGERS, "bool"), name: str = "") -> list[Column]:
-    """Columns of those operators whose function the namespace has."""
-    return [Column(op, function, _types(op, floats, integers), name) for op, (needed, function) in _functions(xp).items()
+def movement(xp: Any, floats: Collection[str] = FLOATS, integers: Collection[str] = (*INTEGERS, "bool"), name: str = "",
+             product: str = "") -> list[Column]:
+    """Columns of those operators whose function the namespace has. product: fields of the contract of rows that are scaled."""
+    def extra(_: Any, attrs: Any) -> str:
+        return product if attrs.get("scale", 1) != 1 else ""
+    return [Column(op, function, _types(op, floats, integers), name, extra) for op, (needed, function) in _functions(xp).items()
             if hasattr(xp, needed)]

@@ -66,7 +66,7 @@ NAMED |= {name: getattr(jax.nn, name) for name in "celu elu leaky_relu mish relu
 
 COLUMNS = [
     *elementwise(NAMED, extra=_flushes),
-    *movement(jnp),
+    *movement(jnp, product="ftz=all"),
     Column("matmul", jax_ops.matmul, extra=_flushes),
     Column("matmul", jax_ops.matmul_f32, ("bf16-bf16-f32", "f16-f16-f32"), "preferred-f32", _flushes),
     Column("matmul", jax_ops.matmul_i32, ("i8-i8-i32",), "preferred-i32"),
