@@ -314,11 +314,12 @@ def _planned(question: Question) -> Any:
     """The operator, traced once for all questions of one plan."""
     if question.plan is None:
         return question.op
-    if question.plan not in _plans:
+    operator = _plans.get(question.plan)
+    if operator is None:
         if len(_plans) >= _MOST_PLANS:
-            _plans.clear()
-        _plans[question.plan] = take_function(question.op, question.inputs, question.outputs, {})[0]  # type: ignore[arg-type]
-    return _plans[question.plan]
+            _plans.clear()  # other threads have what they have taken
+        operator = _plans[question.plan] = take_function(question.op, question.inputs, question.outputs, {})[0]  # type: ignore[arg-type]
+    return operator
 
 
 def _demand_contract(contract: str) -> None:
