@@ -97,7 +97,8 @@ void AddRunVerb(CLI::App& app, Action& action) {
   for (const char* other : {"--repeat", "--for", "--until-fails"}) {
     evidence->excludes(verb->get_option(other));  // it keeps what a single judgement saw
   }
-  evidence->excludes(verb->get_option("--sample"));  // whose outputs are no results of whole cases
+  evidence->excludes(verb->get_option("--sample"));      // whose outputs are no results of whole cases
+  evidence->excludes(verb->get_option("--max-memory"));  // nobody could verify why a case is left out
   for (const char* part : {"--evidence-seed", "--challenge"}) verb->get_option(part)->needs(evidence);
   verb->callback([o, verb, &action] {
     const std::vector<std::string> timing = ListTimesAsked(*verb, *o);

@@ -92,7 +92,8 @@ void Schedule::AddLater(const std::vector<RecordPlace>& due) {
   std::map<size_t, std::vector<RecordPlace>> by_case;
   for (const RecordPlace& place : due) by_case[place.case_index].push_back(place);
   for (auto& [index, places] : by_case) {
-    const double bytes = BytesNeeded(cases_[index].Bound()->problem, MemoryUse::kRun, policy_.tier);
+    const double bytes = BytesNeeded(cases_[index].Bound()->problem, MemoryUse::kRun, policy_.tier,
+                                     LimitsOf(policy_, cases_[index]).sample);
     steps_.push_back({index, index + 1, bytes, 0, round_, pass_, std::move(places)});
   }
   std::ranges::shuffle(steps_, random_);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """assay compare on the folders of real runs: compare_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR DELAYED_PLUGIN
 GROUP."""
+import fcntl
 import json
 import pathlib
 import shutil
@@ -233,6 +234,21 @@ class Passports(Base):
                              {c: c in reordered for c in (CASE, OTHER_CASE)}, "the records say it, too")
             self.assertEqual({r["class"] for r in records if r["case_id"] in reordered} - {"within_class", "bit_exact"}, set())
         self.compare(0, "a", "a")  # and are read as before
+
+    def test_records_of_another_device_and_of_a_run_at_work_are_not_marked(self):
+        self.one_run("a", *BOTH, "--backend", "cpu", "--impl", "splitk")
+        self.change_records("a", "b", lambda records: [r | {"device": "another one"} if r["case_id"] == CASE else r for r in records])
+        words = ("fingerprint", "--run", "b", "--backend", "cpu", "--json", "--progress", "none")
+        path = self.dir / "b/results.jsonl"
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            before = file.read()
+            self.assertIn("results.jsonl: another run is writing it", self.fails(3, "", *words).stderr)
+            self.assertEqual(path.read_bytes(), before)
+        done = self.assay(*words)
+        self.assertEqual(sum((p.get("reordered", []) for p in json.loads(done.stdout)["passports"]), []), [OTHER_CASE])
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        self.assertEqual({r["case_id"]: r.get("reordered") for r in records}, {CASE: None, OTHER_CASE: True})
 
     def test_a_run_without_sums_has_no_passports(self):
         self.one_run("a", "--case", "exp/f32/n=64/fill=normal/seed=0", "--backend", "cpu", "--no-perf")

@@ -129,6 +129,18 @@ class Evidence(Base):
         self.bundle()
         self.verify()
 
+    def test_marks_of_fingerprints_change_nothing_that_was_committed_to(self):
+        done, _ = self.run_with_evidence()
+        hash_of_run, = re.findall("hash of the run's files is ([0-9a-f]{64})", done.stderr)
+        before = (self.dir / "out/results.jsonl").read_bytes()
+        for _ in range(2):  # marks are replaced
+            done = self.assay("fingerprint", "--run", "out", "--backend", "cpu", "--impl", "naive", "--op", "matmul", "--progress", "none")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.dir / "out/results.jsonl").read_bytes().replace(b',"reordered":true}', b"}"), before)
+        self.assertIn(b',"reordered":true}\n', (self.dir / "out/results.jsonl").read_bytes())
+        bundle = self.bundle()
+        self.assertIn(hash_of_run, self.assay("verify", str(bundle)).stdout)
+
     def test_the_secret_is_written_when_the_run_has_ended(self):
         self.run_with_evidence()
         path = self.dir / "out/evidence.json"

@@ -83,6 +83,7 @@ class SampledRun(Cli):
         self.assertEqual(found, {LARGE: ("assay", "unsupported"), SMALL: ("cpu", "pass")})
         [left_out] = [r["reason"] for r in records if r["verdict"] == "unsupported"]
         self.assertRegex(left_out, r"left out: .* need about 0\.00\d+ GB .* more than the 0\.001 GB of --max-memory")
+        self.fails(2, "it was left out (--max-memory), and a bundle needs all cases", "bundle", "out", "-o", "mine.assay.tar.zst")
         _, records = self.run_cases(*words, "--max-memory", "1Gi", out="enough")
         self.assertEqual({r["verdict"] for r in records}, {"pass"})
         self.fails(2, "'much' is not a size", "run", *words, "--max-memory", "much")
@@ -90,7 +91,8 @@ class SampledRun(Cli):
     def test_it_is_no_evidence(self):
         self.run_cases("--case", LARGE, "--backend", "cpu", *SAMPLE)
         self.fails(2, "bundle a run of whole cases", "bundle", "out", "-o", "mine.assay.tar.zst")
-        self.fails(2, "--sample", "run", "--case", LARGE, "--sample", "64", "--evidence", "3")
+        for option, value in (("--sample", "64"), ("--max-memory", "1M")):
+            self.fails(2, option, "run", "--case", LARGE, option, value, "--evidence", "3")
 
 
 if __name__ == "__main__":

@@ -52,13 +52,23 @@ KERNELS = """
     changing("many-rows", lambda a, b, rows, columns: len(a) > 23)
     changing("wrong", lambda a, b, rows, columns: len(a) == 1, lambda a, b: 2 * forwards(a, b))
 """
+ONE_SHAPE = """
+    assay.kernel("matmul", contract="f32acc", dtypes=["f32"], name="one-shape",
+                 supports=lambda case: case.shapes["a"] == (24, 96) and case.shapes["b"] == (96, 20))(forwards)
+"""
+# Its process ends when it is asked for a single row.
+ENDS = """
+    import os
+    assay.kernel("matmul", contract="f32acc", dtypes=["f32"], name="ends",
+                 supports=lambda case: case.shapes["a"][0] != 1 or os._exit(3))(forwards)
+"""
 PLANTED = ("one-row", "few-rows", "odd-rows", "last-row", "late-rows", "one-column", "late-columns", "whole-tiles", "sparse",
            "sparse-columns", "changes", "many-rows")
 
 
 class Alignment(Program):
-    def align(self, *words, case=MATMUL, code=0):
-        done = self.assay("align", *words, "--kernels", str(self.write(KERNELS)), "--python", sys.executable, "--case", case,
+    def align(self, *words, case=MATMUL, code=0, more=""):
+        done = self.assay("align", *words, "--kernels", str(self.write(KERNELS + more)), "--python", sys.executable, "--case", case,
                           "--progress", "none")
         self.assertEqual(done.returncode, code, done.stdout[-3000:] + done.stderr[-2000:])
         return done
@@ -94,6 +104,19 @@ class Aligned(Alignment):
         self.assertIn("CERTIFIED: mine/twin gives the bits of mine/steady in all of", self.align("mine/steady", "mine/twin").stdout)
         _, other = self.found("mine/steady", "mine/one-row", code=1)
         self.assertEqual({name.split(",")[0] for name in other}, {"m: 1 of 24"})
+
+    def test_a_certificate_says_how_much_was_not_taken(self):
+        alignment, _ = self.found("mine/one-shape", more=ONE_SHAPE)
+        refused = [c["refused"] for c in alignment["configurations"] if "refused" in c]
+        self.assertEqual(set(refused), {"mine/one-shape does not take it"})
+        self.assertIn(f" {len(refused)} others were not taken", alignment["sentence"])
+        self.assertTrue(alignment["certified"])
+        self.assertNotIn("not taken", self.align("mine/steady").stdout)
+
+    def test_a_failure_is_no_refusal(self):
+        done = self.align("mine/ends", code=3, more=ENDS)
+        self.assertNotIn("CERTIFIED", done.stdout)
+        self.assertRegex(done.stderr, "mine/ends, m: 1 of 24, from 0: the worker exited with code 3")
 
     def test_what_is_not_there_is_said(self):
         self.assertIn("mine has no implementation fast of it, but steady, twin", self.align("mine/fast", code=4).stderr)

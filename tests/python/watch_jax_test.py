@@ -110,6 +110,17 @@ class Equations(unittest.TestCase):
         self.assertTrue(w, str(w))
         self.assertIn("watch_jax_test.py:", w.nodes[0].site.line)
 
+    def test_integers(self):
+        """NumPy rounds large integers twice on their way to a narrow type, and reduces bits by functions of their own."""
+        def f(x):
+            kept = [jax.lax.reduce(x, numpy.int32(start), op, (0,)) for start, op in ((-1, jax.lax.bitwise_and), (0, jax.lax.bitwise_or), (0, jax.lax.bitwise_xor))]
+            return [jax.lax.reduce_and_p.bind(x, axes=(0,)), jax.lax.reduce_or_p.bind(x, axes=(0,)), kept, x.astype(jnp.bfloat16), (x > 4).all()]
+
+        w = assay.watch_jax(f)(jnp.asarray([12, 10, 14, 0x1010001], jnp.int32))
+        self.assertEqual(w.failures, [], str(w))
+        self.assertIn("large integers that are converted to few bits", w.unjudged)
+        self.assertIn("convert_element_type", [node.op for node in assay.watch_jax(f)(jnp.asarray([12, 10, 14, 8])).nodes])
+
     def test_counted(self):
         w = assay.watch_jax(lambda x: (jnp.fft.fft(x), jnp.linalg.svd(jnp.outer(x, x)), jax.random.normal(jax.random.key(0), (3,))))(jnp.ones(4))
         self.assertEqual(w.failures, [])

@@ -50,6 +50,11 @@ std::span<const std::byte> ElementOf(const Tensor& tensor, int64_t i) {
   return {tensor.data() + static_cast<size_t>(i) * size, size};
 }
 
+double DistanceOf(double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+  return std::isnan(a) || std::isnan(b) ? kInfinity : std::fabs(a - b);
+}
+
 class Aligner {
  public:
   Aligner(const PreparedCase& data, std::span<const AlignedSide> sides) : data_(data), sides_(sides) {
@@ -110,11 +115,15 @@ class Aligner {
   // An order counts if it has other bits somewhere, and is right everywhere.
   Status FindOtherOrders() {
     alignment_.unshown = "nothing is summed whose terms could come in another order";
+    bool any_right = false;
     for (OtherOrder& order : ListOtherOrders(*data_.op, data_.problem, data_.inputs)) {
       const auto outputs = Execute(sides_.back(), data_.problem, {}, order.inputs);
       if (!outputs) return Fail(ErrorCode::kUnavailable, outputs.error().message);
       const Tensor restored = order.restored(outputs->front());
-      if (!IsRight(restored)) continue;
+      const bool is_right = IsRight(restored);
+      if (!is_right && !any_right) alignment_.unshown = "results of terms in another order are not right";
+      if (!is_right) continue;
+      any_right = true;
       if (others_.empty()) alignment_.unshown = "terms in another order have the same bits in all elements";
       if (!SameBits(restored, whole_.front())) others_.push_back(std::move(order));
     }
@@ -147,6 +156,9 @@ class Aligner {
     std::vector<PreparedPlan> plans;
     for (const AlignedSide& side : sides_) {
       auto plan = Prepare(side, of);
+      if (!plan && plan.error().kind != FailureKind::kUnsupported) {
+        return Fail(ErrorCode::kUnavailable, fmt::format("{}, {}: {}", side.Name(), of.name, plan.error().message));
+      }
       if (!plan) {
         tried.refused = plan.error().message;
         alignment_.configurations.push_back(std::move(tried));
@@ -185,10 +197,10 @@ class Aligner {
     for (int64_t i = 0; i < got.size(); ++i) {
       if (std::ranges::equal(ElementOf(expected, i), ElementOf(got, i))) continue;
       double distance = 0;
+      auto farthest = static_cast<size_t>(i * parts);
       for (int64_t part = i * parts; part < (i + 1) * parts; ++part) {
-        const double a = ours[static_cast<size_t>(part)], b = theirs[static_cast<size_t>(part)];
-        if (!(a == b || (std::isnan(a) && std::isnan(b)))) distance = std::max(distance, std::fabs(a - b));
-        if (std::isnan(a) != std::isnan(b)) distance = kInfinity;
+        const double apart = DistanceOf(ours[static_cast<size_t>(part)], theirs[static_cast<size_t>(part)]);
+        if (apart > distance) distance = apart, farthest = static_cast<size_t>(part);
       }
       const double tolerance = tolerances.As<double>()[static_cast<size_t>(i)];
       const double share = distance == 0 ? 0 : tolerance > 0 ? distance / tolerance : kInfinity;
@@ -196,7 +208,7 @@ class Aligner {
       if (tried.differing++ > 0) continue;
       const Operand& operand = data_.problem.outputs[output];
       tried.place = operand.name + IndexText(operand.shape, places.As<int64_t>()[static_cast<size_t>(i)]);
-      tried.expected = ours[static_cast<size_t>(i * parts)], tried.got = theirs[static_cast<size_t>(i * parts)];
+      tried.expected = ours[farthest], tried.got = theirs[farthest];
       tried.tolerances = share;
     }
   }

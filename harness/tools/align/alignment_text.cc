@@ -32,7 +32,7 @@ std::string LineOf(const AlignedConfiguration& of) {
 }  // namespace
 
 std::string Alignment::Sentence() const {
-  const size_t compared = CountCompared(), differing = CountDiffering(), unshown = CountUnshown();
+  const size_t compared = CountCompared(), differing = CountDiffering(), proves_nothing = CountUnshown();
   const std::string who = sides.size() == 1 ? fmt::format("{} gives the bits of the whole case", sides[0])
                                             : fmt::format("{} gives the bits of {}", sides[1], sides[0]);
   if (compared == 0) return "NOTHING COMPARED: no configuration is taken.";
@@ -41,16 +41,18 @@ std::string Alignment::Sentence() const {
     return fmt::format("DIFFERS: {} in {} of {} configurations; the first with others is {}, at {}.", who,
                        compared - differing, compared, first.name, first.place);
   }
-  if (unshown > 0) {
+  if (proves_nothing > 0) {
     const AlignedConfiguration& first = First(*this, [](const auto& of) { return of.refused.empty() && !of.shows; });
     return fmt::format("NOT SHOWN: {} in all of {} configurations, but {} of them prove nothing, '{}' the first: {}.",
-                       who, compared, unshown, first.name,
-                       unshown == compared ? this->unshown : "terms in another order have the same bits there");
+                       who, compared, proves_nothing, first.name,
+                       proves_nothing == compared ? unshown : "terms in another order have the same bits there");
   }
+  const size_t refused = configurations.size() - compared;
   return fmt::format(
       "CERTIFIED: {} in all of {} configurations, {} elements; in each of them terms in another order have "
-      "other bits.",
-      who, compared, CountElements(*this));
+      "other bits.{}",
+      who, compared, CountElements(*this),
+      refused > 0 ? fmt::format(" {} others were not taken, and nothing is said of them.", refused) : "");
 }
 
 // Configurations of one number of slices that came to the same are one line: "m: 7 of 64, from 0 28 57".

@@ -15,6 +15,7 @@
 #include "harness/engine/results/environment.h"
 #include "harness/engine/results/finished_run.h"
 #include "harness/engine/results/missing.h"
+#include "harness/engine/results/reordered_mark.h"
 #include "harness/engine/trial/attempt.h"
 #include "harness/plan/plan.h"
 #include "harness/tools/bundle/conform/finding.h"
@@ -157,6 +158,7 @@ Result<BundledRun> CollectBundle(const fs::path& run, const std::string& challen
     if (!text) return UsageError(text.error().message + "; give the output folder of a run");
     bundle.files[name] = *std::move(text);
   }
+  bundle.files["results.jsonl"] = RemoveReorderedMarks(bundle.files["results.jsonl"]);
   for (const char* optional : kOptionalFiles) {
     if (auto text = ReadWholeFile(run / optional)) bundle.files[optional] = *std::move(text);
   }

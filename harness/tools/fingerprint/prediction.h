@@ -24,15 +24,15 @@ Status Predict(Prober& prober, Passport& passport);
 // Recorded results that a passport gives to the bit. Such a result is `reordered`: right but for the order and the
 // roundings of its sums.
 struct RecordedResult {
-  std::string case_id, input_hash, output_hash;
+  std::string case_id, input_hash, output_hash, device;
 };
 
 // Sets `reordered` and `unexplained`. Neither gets results of which nothing can be said: the passport does not predict
 // all random sums, the operator does not show its terms, or there are too many of them.
 void ExplainResults(const std::vector<RecordedResult>& results, Passport& passport);
 
-// Writes `reordered` into each record of the run of which a passport says it, as passports.json has them; other lines
-// stay as they are. Errors: the file cannot be read or written.
+// Marks each record of the run of which a passport of its device says it, as passports.json has them; other lines stay
+// as they are. Errors: the file cannot be read or written, or a run is still writing it.
 Status MarkReordered(const std::filesystem::path& run, const Json& passports);
 
 }  // namespace assay

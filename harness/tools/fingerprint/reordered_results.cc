@@ -7,10 +7,12 @@
 #include <string_view>
 
 #include "harness/core/base/atomic_file.h"
-#include "harness/core/base/json_text.h"
 #include "harness/core/base/whole_file.h"
+#include "harness/core/model/record.h"
 #include "harness/engine/cases/prepared_case.h"
 #include "harness/engine/device/executions.h"
+#include "harness/engine/results/durable_lines.h"
+#include "harness/engine/results/reordered_mark.h"
 #include "harness/tools/fingerprint/prediction.h"
 
 namespace assay {
@@ -57,31 +59,34 @@ void ExplainResults(const std::vector<RecordedResult>& results, Passport& passpo
 }
 
 Status MarkReordered(const std::filesystem::path& run, const Json& passports) {
-  using Key = std::array<std::string, 3>;
+  using Key = std::array<std::string, 4>;
+  const auto key_of = [](const Json& json, const std::string& case_id) {
+    const auto text = [&](const char* key) { return json.value(key, ""); };
+    return Key{text("backend"), text("device"), text("implementation"), case_id};
+  };
   std::map<Key, bool> known;
   for (const Json& passport : passports) {
     for (const bool reordered : {false, true}) {
       for (const Json& id : passport.value(reordered ? "reordered" : "unexplained", Json::array()))
-        known[{passport.value("backend", ""), passport.value("implementation", ""), id.get<std::string>()}] = reordered;
+        known[key_of(passport, id.get<std::string>())] = reordered;
     }
   }
   const std::filesystem::path file = run / "results.jsonl";
+  // A run that appends to the file would go on in one that is no longer there.
+  const auto lock = DurableLines::Open(file, DurableLines::Mode::kContinue);
+  if (!lock) return tl::unexpected(lock.error());
   const auto text = ReadWholeFile(file.string());
   if (!text) return tl::unexpected(text.error());
   std::string marked;
   for (std::string_view rest = *text; !rest.empty();) {
     const size_t end = std::min(rest.find('\n'), rest.size());
-    Json record = ParseJson(rest.substr(0, end));
-    const auto found =
-        record.is_object()
-            ? known.find({record.value("backend", ""), record.value("implementation", ""), record.value("case_id", "")})
-            : known.end();
-    if (found == known.end()) {
-      marked += rest.substr(0, end + 1);
-    } else {
-      record["reordered"] = found->second;
-      marked += DumpJson(record) + "\n";
-    }
+    const std::string_view line = rest.substr(0, end);
+    const auto record = FromJsonLine(std::string(line));
+    const auto found = record
+                           ? known.find(Key{record->backend, record->device, record->implementation, record->case_id})
+                           : known.end();
+    marked += found == known.end() ? std::string(line) : MarkRecordLine(line, found->second);
+    if (end < rest.size()) marked += '\n';
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return WriteFileAtomically(file, {{marked.data(), marked.size()}});

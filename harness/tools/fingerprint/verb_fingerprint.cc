@@ -110,7 +110,7 @@ Result<SumsOfRun> ListSums(const std::filesystem::path& folder) {
   for (const Record& r : run->records) {
     if (r.implementation.empty()) continue;
     sums.results[SumsOfRun::Name(r.backend, r.implementation, r.case_id)].push_back(
-        {r.case_id, r.input_hash, r.output_hash});
+        {r.case_id, r.input_hash, r.output_hash, r.device});
     if (!seen.insert(ProblemKey(r.case_id)).second) continue;
     const auto made = CaseOf(r.case_id);
     if (made && made->sums) sums.cases.push_back(r.case_id);
@@ -240,7 +240,9 @@ class Taking {
       }
       contradictions_ += passport->contradictions.size();
       passport->slices = *slices;
-      ExplainResults(FindResults(device, of, offer), *passport);
+      std::vector<RecordedResult> results = FindResults(device, of, offer);
+      std::erase_if(results, [&](const RecordedResult& result) { return result.device != device.device.name; });
+      ExplainResults(results, *passport);
     }
     if (auto kept = Keep(device, of, offer, passport); !kept || !passport || !passport->order) return kept;
     return options_.svg.empty() ? Status() : Draw(device, *passport);

@@ -76,6 +76,8 @@ TEST(Summary, CasesOfACapturedProgramCountByTheirCalls) {
   other.outcome = "mismatch", other.tags = "calls-";
   EXPECT_EQ(OutcomeLine({often, seldom, other}), "2 mismatch, 1 pass; weighted by calls, 95 % pass");
   EXPECT_EQ(OutcomeLine({other}), "1 mismatch");
+  often.tags = "calls-99999";
+  EXPECT_EQ(OutcomeLine({often, seldom}), "1 mismatch, 1 pass; weighted by calls, 99.9 % pass");
 }
 
 TEST(Summary, InconclusiveCasesSayWhyOnceEach) {

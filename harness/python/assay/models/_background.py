@@ -38,6 +38,13 @@ def copied(value: Any) -> Any:
     return value.detach().clone() if is_tensor(value) else value
 
 
+def on_host(value: Any) -> Any:
+    """The value with memory of its own on the host: another thread reads it there whatever streams of a device still do."""
+    if isinstance(value, (list, tuple)):
+        return [on_host(each) for each in value]
+    return value.detach().to("cpu", copy=True) if is_tensor(value) else value
+
+
 class Background:
     """Hands results out in the order in which their calls were put in."""
 

@@ -6,7 +6,7 @@ import functools
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 from . import _aten_elements, _aten_moves, _aten_norms, _aten_products, _aten_sums  # noqa: F401  (they add rules)
-from ._background import copied
+from ._background import on_host
 from ._rules import RULES, Answer, Defaults, Unjudged, is_tensor, values_of
 
 # Makers of tensors, which have no operands to be judged from.
@@ -113,10 +113,10 @@ class Call:
         return _base(self.name)
 
     def copied(self) -> Call:
-        """The call with operands that nobody writes into."""
+        """The call with operands on the host that nobody writes into."""
         copy = object.__new__(Call)
-        copy.name, copy.overload, copy.written = self.name, self.overload, copied(self.written)
-        copy.arguments = Defaults({name: copied(value) for name, value in self.arguments.items()}, self.arguments.defaults)
+        copy.name, copy.overload, copy.written = self.name, self.overload, on_host(self.written)
+        copy.arguments = Defaults({name: on_host(value) for name, value in self.arguments.items()}, self.arguments.defaults)
         return copy
 
     def outputs(self, result: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from .._check import check
 from .._define import take_function
 from .._errors import Error, UsageError
 from .._verdict import Verdict
-from ._background import Background, copied, count_threads, tensors_in
+from ._background import Background, count_threads, on_host, tensors_in
 from ._calls import Call, full_name, is_view, name_of, why_unjudgeable, without_modes
 from ._rounded import Rounded, is_rounded
 from ._rules import Exact, Question, Unjudged, values_of
@@ -219,7 +219,7 @@ class Watch:
         def copy() -> None:
             tensors = list(tensors_in([*call.arguments.values(), result]))
             if self._background.takes(tensors):
-                copies.extend((call.copied(), copied(result), sum(each.numel() * each.dtype.itemsize for each in tensors)))
+                copies.extend((call.copied(), on_host(result), sum(each.numel() * each.dtype.itemsize for each in tensors)))
 
         self._attempt(function, copy)  # tensors that nobody can copy are judged, or refused, where they are
         if copies:
@@ -314,11 +314,12 @@ def _planned(question: Question) -> Any:
     """The operator, traced once for all questions of one plan."""
     if question.plan is None:
         return question.op
-    if question.plan not in _plans:
+    operator = _plans.get(question.plan)
+    if operator is None:
         if len(_plans) >= _MOST_PLANS:
-            _plans.clear()
-        _plans[question.plan] = take_function(question.op, question.inputs, question.outputs, {})[0]  # type: ignore[arg-type]
-    return _plans[question.plan]
+            _plans.clear()  # other threads have what they have taken
+        operator = _plans[question.plan] = take_function(question.op, question.inputs, question.outputs, {})[0]  # type: ignore[arg-type]
+    return operator
 
 
 def _demand_contract(contract: str) -> None:

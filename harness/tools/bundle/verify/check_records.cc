@@ -130,7 +130,9 @@ std::string FindContradiction(const Record& r) {
   if (const std::string word = FindUnknownWord(r); !word.empty())
     return word + " is not one that assay writes: the file was changed; give it as the run left it";
   if (r.sample_judged) return "only a sample of its elements was judged (--sample), and a bundle needs all";
-  if (r.backend == kHarnessBackend && r.verdict != "error") return "assay itself has no result but an error";
+  if (r.backend == kHarnessBackend && r.verdict != "error")
+    return r.verdict == "unsupported" ? "it was left out (--max-memory), and a bundle needs all cases"
+                                      : "assay itself has no result but an error";
   const auto spec = ParseId(r.case_id);
   if (!spec) return spec.error().message;
   Record of_case;
