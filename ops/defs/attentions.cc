@@ -59,12 +59,13 @@ struct SeenWeights {
     }
   }
   Expr OfSeen(Expr x) const { return seen ? Select(*seen, x, Const(*x.graph, 0)) : x; }
-  // 0 where a query sees no key: a sum of others is at least 1.
-  Expr Average(Expr values) const {
-    const Expr average = Sum(OfSeen(weights * values), keys) / total;
+  Expr Average(Expr values) const { return Sum(OfSeen(weights * values), keys) / total; }
+  // 0 where a query sees no key. The count of keys tells so, since the error of a sum without terms is open.
+  Expr AverageOrZero(Expr values) const {
+    const Expr average = Average(values);
     if (!seen) return average;
     const Expr zero = Const(*average.graph, 0);
-    return Select(Equal(total, zero), zero, average);
+    return Select(Equal(Sum(*seen, keys), zero), zero, average);
   }
   Expr Greatest() const { return Max(masked, keys); }
 
@@ -138,7 +139,7 @@ void SinkAttention(Definition& d) {
   }
   const Expr scores = Contraction(scale * q, OfQueryHeads(k, of.hkv, of.h), of.size);
   const SeenWeights weights(scores, seen, of.s, sinks);
-  d.Out("o", weights.Average(OfQueryHeads(v, of.hkv, of.h)), of.b + of.h + of.l + of.dv);
+  d.Out("o", weights.AverageOrZero(OfQueryHeads(v, of.hkv, of.h)), of.b + of.h + of.l + of.dv);
   d.SetTypes({"f32", "bf16", "f16", "f64", "bf16-bf16-bf16-f32-bf16", "f16-f16-f16-f32-f16"});
 }
 
@@ -156,7 +157,7 @@ void AlibiAttention(Definition& d) {
   const Expr stands = Index(graph, of.l) + static_cast<double>(of.s.extent - of.l.extent);
   const Expr scores = Contraction(scale * q, OfQueryHeads(k, of.hkv, of.h), of.size);
   const SeenWeights weights(scores - slopes * Abs(stands - Index(graph, of.s)), of.SeenKeys(graph), of.s);
-  d.Out("o", weights.Average(OfQueryHeads(v, of.hkv, of.h)), of.b + of.h + of.l + of.dv);
+  d.Out("o", weights.AverageOrZero(OfQueryHeads(v, of.hkv, of.h)), of.b + of.h + of.l + of.dv);
   d.SetTypes({"f32", "bf16", "f16", "f64", "bf16-bf16-bf16-f32-bf16", "f16-f16-f16-f32-f16"});
 }
 
@@ -179,7 +180,7 @@ void PagedDecode(Definition& d) {
     return OfQueryHeads(Reshape(Gather(x, pages, table), blocks + page, s), hkv, h);
   };
   const SeenWeights weights(Contraction(scale * q, of_sequence(keys), size), Less(Index(*q.graph, s), lengths), s);
-  d.Out("o", weights.Average(of_sequence(values)), b + h + size);
+  d.Out("o", weights.AverageOrZero(of_sequence(values)), b + h + size);
   d.SetTypes(RealTypesWith(6, 3, 2));
 }
 
@@ -207,7 +208,7 @@ void RaggedAttention(Definition& d) {
     seen = And(seen, LessEqual(before_end, Gather(k_ends, sequences, of_query) - Index(graph, s)));
   }
   const SeenWeights weights(Contraction(scale * q, OfQueryHeads(k, hkv, h), size), seen, s);
-  d.Out("o", weights.Average(OfQueryHeads(v, hkv, h)), t + h + size);
+  d.Out("o", weights.AverageOrZero(OfQueryHeads(v, hkv, h)), t + h + size);
   d.SetTypes(RealTypesWith(6, 3, 2));
 }
 

@@ -51,6 +51,7 @@ KERNELS = """
     changing("changes", every_third)
     changing("many-rows", lambda a, b, rows, columns: len(a) > 23)
     changing("wrong", lambda a, b, rows, columns: len(a) == 1, lambda a, b: 2 * forwards(a, b))
+    changing("doubled", lambda a, b, rows, columns: True, lambda a, b: 2 * forwards(a, b))
 """
 ONE_SHAPE = """
     assay.kernel("matmul", contract="f32acc", dtypes=["f32"], name="one-shape",
@@ -100,6 +101,9 @@ class Aligned(Alignment):
         self.assertIn("terms in another order have the same bits in all elements", done.stdout)
         self.assertIn("NOT SHOWN", self.align("mine/one-row", case=EXACT, code=4).stdout)
 
+    def test_wrong_results_certify_nothing(self):
+        self.assertIn("its results are beyond their tolerances", self.align("mine/doubled", code=4).stdout)
+
     def test_two_kernels_are_compared_with_each_other(self):
         self.assertIn("CERTIFIED: mine/twin gives the bits of mine/steady in all of", self.align("mine/steady", "mine/twin").stdout)
         _, other = self.found("mine/steady", "mine/one-row", code=1)
@@ -121,7 +125,7 @@ class Aligned(Alignment):
     def test_what_is_not_there_is_said(self):
         self.assertIn("mine has no implementation fast of it, but steady, twin", self.align("mine/fast", code=4).stderr)
         done = self.align("mine/steady", case="exp/f32/n=9/fill=normal/seed=0", code=4)
-        self.assertIn("nothing was compared", done.stderr)
+        self.assertIn("nothing was compared: none of the cases is taken by what was named, as the lines above say", done.stderr)
         self.assertIn("--case matmul/f32/m=0x: ", self.align("mine/steady", case="matmul/f32/m=0x", code=2).stderr)
 
 

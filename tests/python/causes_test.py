@@ -405,6 +405,17 @@ class Causes(unittest.TestCase):
         self.has_cause("the formula with running sums sum(x) rounded to bf16 every 16 terms", "reduce", [np.abs(self.normals(64, 120))],
                       spilled, axes=[1], kind="sum")
 
+    def test_a_rounding_that_fits_by_chance_is_not_named_where_another_cause_fits_better(self):
+        """No element is beyond its bound: the statistic alone fails, and the reciprocal of 48 in 16 bits explains three quarters of it."""
+        rng = np.random.default_rng(1)
+        x, gamma, beta = (rng.standard_normal(shape).astype(np.float32) for shape in ((8, 48), 48, 48))
+        wide = x.astype(np.float64)
+        wrong = (wide - wide.mean(-1, keepdims=True)) / (wide.std(-1, keepdims=True) + 1e-5) * gamma + beta
+        verdict = assay.check("layer_norm", [x, gamma, beta], wrong.astype(np.float32), explain="full")
+        self.assertFalse(verdict)
+        self.assertLess(verdict.margins["bound"], 1)
+        self.assertRegex(verdict.cause, r"^(eps=2e-05|the formula with 1 / \(sqrt\(mean\(\.\.\.\)\) \+ 1e-05\))")
+
     def test_a_mask_hides_no_cause(self):
         q, k, v = (self.normals(1, 2, 16, 24) for _ in range(3))
         seen = np.tril(np.ones((16, 16), np.int8))

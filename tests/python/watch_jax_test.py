@@ -126,6 +126,18 @@ class Equations(unittest.TestCase):
         self.assertEqual(w.failures, [])
         self.assertTrue(any("complex" in reason for reason in w.unjudged), w.unjudged)
         self.assertTrue(any("svd" in reason for reason in w.unjudged), w.unjudged)
+        self.assertFalse([reason for reason in w.unjudged if "Error" in reason])
+        self.assertGreaterEqual(w.unjudged["random numbers"], 1)
+
+    def test_products_of_nothing(self):
+        for shapes in (((0, 3), (3, 2)), ((2, 3), (3, 0)), ((2, 0), (0, 3)), ((0, 2, 3), (0, 3, 2))):
+            with self.subTest(shapes):
+                w = assay.watch_jax(jnp.matmul)(*map(jnp.zeros, shapes))
+                self.assertEqual((w.failures, w.unjudged, len(w.nodes)), ([], {}, 1))
+
+    def test_what_is_no_function(self):
+        with self.assertRaisesRegex(assay.UsageError, "3 is no function"):
+            assay.watch_jax(3)
 
 
 @unittest.skipIf(HAS_JAX, "JAX is here")

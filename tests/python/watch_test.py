@@ -90,6 +90,8 @@ class Missing(unittest.TestCase):
         for wrong in ({"sample": 0}, {"every": 0}, {"every": 1.5}, {"most_kept": -1}, {"sample": True}):
             with self.assertRaisesRegex(assay.UsageError, f"{next(iter(wrong))}=.* is no positive integer"):
                 assay.watch(**wrong)
+        with self.assertRaisesRegex(assay.UsageError, "on_node=3 is no function"):
+            assay.watch(on_node=3)
 
     @unittest.skipIf(HAS_TORCH, "PyTorch is here")
     def test_without_pytorch(self):

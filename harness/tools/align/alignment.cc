@@ -114,20 +114,21 @@ class Aligner {
 
   // An order counts if it has other bits somewhere, and is right everywhere.
   Status FindOtherOrders() {
-    alignment_.unshown = "nothing is summed whose terms could come in another order";
-    bool any_right = false;
+    size_t right = 0, wrong = 0;
     for (OtherOrder& order : ListOtherOrders(*data_.op, data_.problem, data_.inputs)) {
       const auto outputs = Execute(sides_.back(), data_.problem, {}, order.inputs);
       if (!outputs) return Fail(ErrorCode::kUnavailable, outputs.error().message);
       const Tensor restored = order.restored(outputs->front());
       const bool is_right = IsRight(restored);
-      if (!is_right && !any_right) alignment_.unshown = "results of terms in another order are not right";
+      ++(is_right ? right : wrong);
       if (!is_right) continue;
-      any_right = true;
-      if (others_.empty()) alignment_.unshown = "terms in another order have the same bits in all elements";
       if (!SameBits(restored, whole_.front())) others_.push_back(std::move(order));
     }
-    if (!others_.empty()) alignment_.unshown.clear();
+    if (!others_.empty()) return {};
+    alignment_.unshown = right > 0   ? "terms in another order have the same bits in all elements"
+                         : wrong > 0 ? "with terms in another order its results are beyond their tolerances, "
+                                       "of which assay run says more"
+                                     : "nothing is summed whose terms could come in another order";
     return {};
   }
 

@@ -133,9 +133,10 @@ class Aligning {
   int Finish() const {
     for (const std::string& text : skipped_) Complain(kExitOk, "not compared: " + text);
     if (alignments_.empty()) {
-      return Complain(kExitNothing,
-                      "nothing was compared: none of the cases is taken by what was named; give another --case, "
-                      "or BACKEND/IMPLEMENTATION as assay list impls has them");
+      return Complain(
+          kExitNothing,
+          "nothing was compared: none of the cases is taken by what was named, as the lines above say; give "
+          "another --case or implementation, or a backend alone");
     }
     size_t differing = 0, certified = 0;
     for (const Alignment& of : alignments_)

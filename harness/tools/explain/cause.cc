@@ -11,6 +11,7 @@
 #include <span>
 
 #include "harness/core/base/stopwatch.h"
+#include "harness/core/data/infinity.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/judge_output.h"
 #include "harness/tools/explain/forms.h"
@@ -172,7 +173,15 @@ class FoundCauses {
     const auto is_it = [&](const Cause& cause) { return !change.key.empty() && cause.change.key == change.key; };
     return std::ranges::any_of(all_, is_it) || std::ranges::any_of(of_places_, is_it);
   }
-  std::vector<Cause> Take() { return std::move(all_.empty() ? of_places_ : all_); }
+  // Roundings are less exact than other causes: where one of these leaves a smaller error, they fit by chance.
+  std::vector<Cause> Take() {
+    std::vector<Cause>& causes = all_.empty() ? of_places_ : all_;
+    double least = kInfinity;
+    for (const Cause& cause : causes) least = std::min(least, cause.fit.rms);
+    std::erase_if(causes,
+                  [&](const Cause& cause) { return cause.change.narrowing && cause.fit.rms > kNearlyEqual * least; });
+    return std::move(causes);
+  }
 
  private:
   const WrongResult* const beside_;
@@ -386,7 +395,7 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, double seconds) {
   const Stopwatch time;
   if (IsConstant(wrong.got[wrong.output]) || Holds(wrong, wrong.problem, wrong.inputs)) return {};
   const WrongPlaces places(wrong);
-  const bool say_little = places.bits() < kLeastBits;
+  const bool say_little = places.SayLittle();
   WrongResult result = wrong;
   result.places = &places;
   result.most_flops *= std::max(1.0, seconds);
@@ -425,7 +434,7 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, double seconds) {
 std::string ExplainNoSearch(const WrongResult& result) {
   if (IsConstant(result.got[result.output]))
     return "all its values are one number, as in memory that nobody has written";
-  return WrongPlaces(result).bits() < kLeastBits ? "its wrong values are too few to tell one cause from another" : "";
+  return WrongPlaces(result).SayLittle() ? "its wrong values are too few to tell one cause from another" : "";
 }
 
 bool IsCause(const WrongResult& wrong, const CaseChange& change) {

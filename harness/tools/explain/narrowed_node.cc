@@ -19,7 +19,6 @@ using What = Narrowing::What;
 
 constexpr int kBitsOfF32 = 24;
 constexpr int kBitsOfResults[] = {8, 11, 4, 3, 9, 10, 12, 13, 14, 16, 18}, kBitsOfSums[] = {8, 11, kBitsOfF32};
-constexpr double kNearlyEqual = 1.2;  // times the rms error of the best
 
 std::string FormatText(int bits) {
   switch (bits) {

@@ -28,6 +28,7 @@ struct NarrowedNode {
 // other kernels on the way may turn some of these ones the other way: kLeastWithin of the values have to be within the
 // tolerance of the contract as declared, and their rms error at most a kLeastTimes-th of the one that was meant.
 inline constexpr double kLeastWithin = 0.75, kLeastTimes = 4;
+inline constexpr double kNearlyEqual = 1.2;  // times the rms error of the best cause
 std::vector<NarrowedNode> FindNarrowedNodes(const FormulaOfResult& formula, const WrongResult& result, double seconds);
 
 }  // namespace assay

@@ -19,6 +19,9 @@ class WrongPlaces {
   // few bits where few values are possible, and all NaN and infinities together say as little as two exact values.
   // Counted until they are kLeastBits.
   double bits() const { return bits_; }
+  // Whether they are too few for a cause. Where none is beyond its bound, the statistic has failed, to which all
+  // elements bear witness.
+  bool SayLittle() const { return HasWrong() && bits_ < kLeastBits; }
   const ElementJudge& judge() const { return *wrong_output().judge; }
   bool IsWrong(int64_t i) const { return wrong_output().wrong[static_cast<size_t>(i)]; }  // of the wrong output
   bool IsWrongElement(int64_t element) const;

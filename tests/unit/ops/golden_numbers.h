@@ -15,14 +15,18 @@ namespace assay {
 
 using Numbers = std::vector<double>;
 
-inline Numbers ResultOf(const std::string& id, const std::vector<Numbers>& values, size_t output = 0) {
-  const Problem problem = test::Bind(id + "/fill=normal/seed=0");
+inline std::vector<Tensor> HoldOperands(const Problem& problem, const std::vector<Numbers>& values) {
   std::vector<Tensor> inputs;
   for (size_t k = 0; k < values.size(); ++k) {
     inputs.emplace_back(problem.inputs[k].dtype, problem.inputs[k].shape);
     inputs.back().SetDoubles(values[k]);
   }
-  return test::Op(problem.spec.op).ComputeGolden(problem, output, inputs, Tier::kFast).value;
+  return inputs;
+}
+
+inline Numbers ResultOf(const std::string& id, const std::vector<Numbers>& values, size_t output = 0) {
+  const Problem problem = test::Bind(id + "/fill=normal/seed=0");
+  return test::Op(problem.spec.op).ComputeGolden(problem, output, HoldOperands(problem, values), Tier::kFast).value;
 }
 
 // Inputs are rounded to f32.

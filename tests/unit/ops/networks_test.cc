@@ -12,6 +12,22 @@ namespace {
 using test::TryBind;
 using testing::ElementsAre;
 
+// These elements are 0 by every order of computation in f32.
+void ExpectExactZeros(const std::string& id, const std::vector<Numbers>& values, const std::vector<size_t>& elements) {
+  const Problem problem = test::Bind(id + "/fill=normal/seed=0");
+  const Operator& op = test::Op(problem.spec.op);
+  const std::vector<Tensor> inputs = HoldOperands(problem, values);
+  const Golden golden = op.ComputeGolden(problem, 0, inputs, Tier::kFast);
+  const BoundModel bound = op.Bound(problem, 0, golden, ParseDeclaration("f32acc;math=4").value());
+  const ElementJudge judge(golden, bound, ParseDeclaration("f32acc;math=4").value(), DType::kF32);
+  for (const size_t i : elements) {
+    const auto at = static_cast<int64_t>(i);
+    EXPECT_TRUE(judge.Judge(at, 0).accepted) << id;
+    for (const double wrong : {kNaN, 1.0, HUGE_VAL})
+      EXPECT_FALSE(judge.Judge(at, wrong).accepted) << id << ": " << wrong;
+  }
+}
+
 const double kLog2 = std::log(2.0), kLog3 = std::log(3.0);
 
 TEST(Networks, AttentionAveragesTheKeysThatAreSeen) {
@@ -27,6 +43,17 @@ TEST(Networks, AttentionAveragesTheKeysThatAreSeen) {
   ExpectNear(ResultOf(two, far_sink), {1, 2});
   ExpectNear(ResultOf(two + ",window=1", far_sink), {1, 3});
   EXPECT_FALSE(TryBind("sink_attention/f32/b=1,h=3,hkv=2,l=2,s=2,d=1,dv=1/fill=normal/seed=0"));
+}
+
+// Nothing of these rows is left to chance: what a kernel never wrote would pass for 0.
+TEST(Networks, QueriesThatSeeNoKeyAreZeroAndNothingElse) {
+  const std::string of_pages = "paged_decode/f32-f32-f32-i32-i32-f32/b=2,h=1,hkv=1,d=1,pages=1,page=2,blocks=1";
+  ExpectExactZeros(of_pages, {{1, 1}, {2, 3}, {4, 5}, {0, 0}, {2, 0}}, {1});
+  const std::string of_sequences = "ragged_attention/f32-f32-f32-i32-i32-f32/t=3,s=2,h=1,hkv=1,d=1,sequences=2";
+  ExpectExactZeros(of_sequences, {{1, 1, 1}, {2, 3}, {4, 5}, {2, 3}, {2, 2}}, {2});
+  const std::string later = "/f32/b=1,h=1,hkv=1,l=3,s=2,d=1,dv=1,causal=1";
+  ExpectExactZeros("alibi_attention" + later, {{1, 1, 1}, {2, 3}, {4, 5}, {0.5}}, {0});
+  ExpectExactZeros("sink_attention" + later, {{1, 1, 1}, {2, 3}, {4, 5}, {0.5}}, {0});
 }
 
 TEST(Networks, PagesHoldTheKeysOfSequences) {

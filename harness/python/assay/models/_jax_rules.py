@@ -165,8 +165,9 @@ def _product(params: Params, given: Arrays, made: Arrays) -> Answer:
     rows = [k for k in range(a.ndim) if k not in (*left, *batch_left)]
     columns = [k for k in range(b.ndim) if k not in (*right, *batch_right)]
     shape = (math.prod(a.shape[k] for k in batch_left), math.prod(a.shape[k] for k in rows), math.prod(b.shape[k] for k in columns))
-    a = numpy.transpose(a, (*batch_left, *rows, *left)).reshape(shape[0], shape[1], -1)
-    b = numpy.transpose(b, (*batch_right, *right, *columns)).reshape(shape[0], -1, shape[2])
+    terms = math.prod(a.shape[k] for k in left)
+    a = numpy.transpose(a, (*batch_left, *rows, *left)).reshape(shape[0], shape[1], terms)
+    b = numpy.transpose(b, (*batch_right, *right, *columns)).reshape(shape[0], terms, shape[2])
     y = made[0].reshape(shape)
     a, b, y = (a[0], b[0], y[0]) if shape[0] == 1 else (a, b, y)
     return Question("matmul", {"a": a, "b": b}, {"y": y})

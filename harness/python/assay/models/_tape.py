@@ -6,7 +6,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
-from .._errors import Error
+from .._errors import Error, UsageError
 from ._background import copied, tensors_in
 from ._calls import why_unjudgeable
 from ._rules import Unjudged, is_tensor
@@ -82,9 +82,12 @@ class Tape:
 
     def number_of(self, tensor: Any) -> int:
         """That of the result in its memory."""
+        if not is_tensor(tensor):
+            raise UsageError(f"watch: {tensor!r} is no tensor; give results of the block that was recorded")
         memory = self._memory.get(tensor.untyped_storage()._cdata)
         if not isinstance(memory, Place):
-            raise Error("watch: this tensor was not made in the block that was recorded")
+            raise Error("watch: this tensor was not made in the block that was recorded, as a .grad is not to which it adds; "
+                        "call zero_grad() before the block")
         return memory.number
 
     def outputs(self) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any, Callable, Optional, Sequence
 
-from .._errors import Error
+from .._errors import Error, UsageError
 from . import _jax_rules
 from ._rules import Exact, Question, Unjudged
 from ._sites import Site
@@ -80,6 +80,8 @@ class _Walk:
         try:
             if not given:
                 raise Unjudged("new tensors")
+            if name.startswith("random_"):  # whose keys are no numbers
+                raise Unjudged("random numbers")
             arrays, results = [numpy.asarray(each) for each in given], [numpy.asarray(each) for each in made]
             answer = _jax_rules.ask(name, equation.params, arrays, results)
             node = watch._of_moves(answer) if isinstance(answer, Exact) else watch.judged(answer)
@@ -113,6 +115,9 @@ def watch_jax(function: Callable[..., Any], sample: Optional[int] = 4096, contra
     sample, contract, on_node: as those of ``watch``. What ``jax.jit`` would compile as one is judged by its parts, as JAX executes
     them alone; loops and branches are followed.
     """
+    if not callable(function):
+        raise UsageError(f"watch_jax: {function!r} is no function; write assay.watch_jax(function)(*arguments)")
+
     def watched(*arguments: Any, **named: Any) -> Watch:
         try:
             import jax

@@ -59,6 +59,8 @@ class Watch:
             least = 0 if name in ("most_kept", "threads") else 1
             if not (value is None and name in ("sample", "threads")) and (isinstance(value, bool) or not isinstance(value, int) or value < least):
                 raise UsageError(f"watch: {name}={value!r} is no positive integer")
+        if on_node is not None and not callable(on_node):
+            raise UsageError(f"watch: on_node={on_node!r} is no function of a node")
         if contract is not None:
             _demand_contract(contract)
         self.sample, self.every, self.contract, self.most_kept, self.on_node = sample, every, contract, most_kept, on_node
