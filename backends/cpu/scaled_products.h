@@ -56,13 +56,14 @@ struct W4a16Mm : public Experts {
       Acc sum = 0;
       for (int64_t group = 0; group < groups; ++group) {
         const Acc scale = x[2][group * n + column], zero = x[3][group * n + column];
+        const bool together = kByGroup && std::isfinite(scale);  // an infinite one makes NaN of a weight of 0
         Acc of_group = 0;
         for (int64_t term = group * (k / groups); term < (group + 1) * (k / groups); ++term) {
           const auto packed = static_cast<int>(x[1][term / 2 * n + column]);
           const Acc code = static_cast<Acc>(term % 2 == 0 ? packed % 16 : packed / 16) - zero;
-          kByGroup ? of_group += x[0][row * k + term]* code : sum += x[0][row * k + term] * (code * scale);
+          together ? of_group += x[0][row * k + term]* code : sum += x[0][row * k + term] * (code * scale);
         }
-        if (kByGroup) sum += of_group * scale;
+        if (together) sum += of_group * scale;
       }
       y[i] = sum;
     }
@@ -99,12 +100,13 @@ class ScaledMm : public Experts {
         const bool by_block = per_ == "block", by_row = per_ == "row";
         const Acc scale_a = x[2][by_block ? row * k_blocks + at : by_row ? row : 0];
         const Acc scale_b = x[3][by_block ? at * n_blocks + column / block_ : by_row ? column : 0];
+        const bool together = kSumsFirst && std::isfinite(scale_a * scale_b);
         Acc of_block = 0;
         for (int64_t term = at * block; term < std::min(k, (at + 1) * block); ++term) {
           const Acc a = x[0][row * k + term] - zero, b = x[1][term * n + column];
-          kSumsFirst ? of_block += a* b : sum += (a * scale_a) * (b * scale_b);
+          together ? of_block += a* b : sum += (a * scale_a) * (b * scale_b);
         }
-        if (kSumsFirst) sum += of_block * (scale_a * scale_b);
+        if (together) sum += of_block * (scale_a * scale_b);
       }
       y[i] = sum;
     }
