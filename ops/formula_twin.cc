@@ -194,12 +194,18 @@ std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Pr
   return inputs;
 }
 
+// Whether a correct kernel may have any result there, as of a division by what nearly cancels.
+bool LeavesOpen(const BoundModel& bound, const Golden& golden, int64_t i) {
+  return bound.IsFree(i) || std::isinf(bound.At(golden, i));
+}
+
 // In ulp of the output, for each element.
 std::vector<double> TolerancesOf(const Golden& golden, const BoundModel& bound, DType out) {
   std::vector<double> tolerances;
   for (int64_t i = 0; i < golden.size(); ++i) {
-    tolerances.push_back(bound.LargestToleranceAt(golden, i) /
-                         UlpAt(FormatOf(out), golden.value[static_cast<size_t>(i)]));
+    const double y = golden.value[static_cast<size_t>(i)];
+    const double finite = std::isfinite(y) ? bound.LargestToleranceAt(golden, i) / UlpAt(FormatOf(out), y) : 0;
+    tolerances.push_back(LeavesOpen(bound, golden, i) ? HUGE_VAL : finite);
   }
   return tolerances;
 }
@@ -208,7 +214,8 @@ std::vector<double> TolerancesOf(const Golden& golden, const BoundModel& bound, 
 int64_t CountSeen(const std::vector<Mutant>& mutants, const Golden& golden, const BoundModel& bound) {
   return std::ranges::count_if(mutants, [&](const Mutant& mutant) {
     const double effect = std::fabs(mutant.value - golden.value[static_cast<size_t>(mutant.index)]);
-    return !(effect <= kDetectable * bound.LargestToleranceAt(golden, mutant.index));
+    return !LeavesOpen(bound, golden, mutant.index) &&
+           !(effect <= kDetectable * bound.LargestToleranceAt(golden, mutant.index));
   });
 }
 

@@ -492,6 +492,34 @@ class DefinedRuns(unittest.TestCase):
             self.assertIn(verdicts["fused"], ("pass", "inconclusive"))
             self.assertIn("--operators", records[0]["reproduce"])
 
+    def test_a_twin_leaves_open_what_the_bound_leaves_open(self):
+        """Sums of tanh of numbers with random signs cancel to whatever the order of work makes of them, and they divide."""
+        (self.dir / "open_ops.py").write_text(
+            "import assay\n"
+            "@assay.operator('normed', types=['f32'])\n"
+            "def normed(q: 'n d', k: 'm d', v: 'm'):\n"
+            "    xp = assay.namespace(q)\n"
+            "    weights = xp.softmax(q @ xp.permute_dims(k, (1, 0)), axis=-1)\n"
+            "    return xp.sum(weights * v, axis=-1) / xp.sum(xp.tanh(q), axis=-1)\n")
+        (self.dir / "open_kernels.py").write_text(
+            "import numpy as np\nimport assay\n"
+            "def normed(q, k, v, terms):\n"
+            "    scores = (q[:, None, :terms].astype(float) * k[:, :terms]).sum(-1)\n"
+            "    weights = np.exp(scores - scores.max(-1, keepdims=True))\n"
+            "    total = np.zeros(len(q), np.float32)\n"
+            "    for i in range(q.shape[1])[::-1]: total += np.tanh(q[:, i])\n"
+            "    with np.errstate(all='ignore'):\n"
+            "        return (weights @ v.astype(float) / weights.sum(-1) / total).astype(np.float32)\n"
+            "for name, terms in (('right', None), ('loses_a_term', -1)):\n"
+            "    assay.kernel('normed', dtypes=['f32'], contract='f32acc;math=4', name=name)(\n"
+            "        lambda q, k, v, terms=terms: normed(q, k, v, terms))\n")
+        self.assay(1, "run", "--operators", "open_ops.py", "--kernels", "open_kernels.py", "--backend", "open_kernels", "--python",
+                   sys.executable, "--case", "normed/f32/n=64,d=10,m=9/fill=normal/seed=0", "--no-perf", "--out", "open")
+        records = [json.loads(line) for line in (self.dir / "open/results.jsonl").read_text().splitlines()]
+        verdicts = {r["implementation"]: r["verdict"] for r in records}
+        self.assertIn(verdicts["right"], ("pass", "inconclusive"), records[0]["reason"])
+        self.assertEqual(verdicts["loses_a_term"], "mismatch")
+
     def test_the_guides_test_runs_in_pytest(self):
         import importlib.util
         if importlib.util.find_spec("pytest") is None:
