@@ -395,7 +395,7 @@ class Forged(Base):
         hide("unsupported")
         (self.dir / "out/offers.jsonl").write_text("".join(line for line in kept["offers.jsonl"].splitlines(True)
                                                            if json.loads(line)["case_id"] != first))
-        self.refused("assay itself has no result but an error")
+        self.refused("it was left out (--max-memory), and a bundle needs all cases")
         back()
         self.change_records(lambda r: r["case_id"] != first)
         self.refused("without a record, such as " + first)
