@@ -104,7 +104,7 @@ class Aligner {
 
   // Whether it takes that problem by the same implementation.
   static Call<PreparedPlan> Prepare(const AlignedSide& side, const Configuration& of) {
-    const auto offers = side.device.session->Query(side.device.device_index, of.problem);
+    const auto offers = side.device.session->Query(side.device.device_index, of.problem, of.layout);
     if (!offers) return tl::unexpected(offers.error());
     if (std::ranges::find(*offers, side.implementation, &ImplementationInfo::name) == offers->end()) {
       return tl::unexpected(WorkerFailure{FailureKind::kUnsupported, side.Name() + " does not take it"});
