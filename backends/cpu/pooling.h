@@ -54,6 +54,18 @@ class Pooling {
     }
   }
 
+  // The sum of `of(element)` over a window: of each row's first, or one after the other.
+  template <bool kRowsFirst, class Acc, class Of>
+  Acc SumOver(const PoolWindow& rows, const PoolWindow& columns, const Acc* image, const Of& of) const {
+    Acc sum = 0;
+    for (int64_t row = rows.first; row < rows.last; ++row) {
+      Acc of_row = kRowsFirst ? 0 : sum;
+      for (int64_t column = columns.first; column < columns.last; ++column) of_row += of(image[row * x_[3] + column]);
+      sum = kRowsFirst ? sum + of_row : of_row;
+    }
+    return sum;
+  }
+
   std::vector<int64_t> x_, y_;
   std::vector<PoolWindow> windows_[2];
 };
@@ -64,13 +76,7 @@ struct AvgPool : public Pooling {
   template <class Acc>
   void Line(const Lines<Acc>& x, std::span<Acc> y) const {
     ForWindows([&](const PoolWindow& rows, const PoolWindow& columns, int64_t image, int64_t to) {
-      Acc sum = 0;
-      for (int64_t row = rows.first; row < rows.last; ++row) {
-        Acc of_row = kRowsFirst ? 0 : sum;
-        for (int64_t column = columns.first; column < columns.last; ++column)
-          of_row += x[0][image + row * x_[3] + column];
-        sum = kRowsFirst ? sum + of_row : of_row;
-      }
+      const Acc sum = SumOver<kRowsFirst>(rows, columns, x[0].data() + image, [](Acc element) { return element; });
       const auto count = static_cast<Acc>(rows.count * columns.count);
       y[to] = kRowsFirst ? sum * (1 / count) : sum / count;
     });
@@ -83,15 +89,9 @@ struct LpPool : public Pooling {
   template <class Acc>
   void Line(const Lines<Acc>& x, std::span<Acc> y) const {
     ForWindows([&](const PoolWindow& rows, const PoolWindow& columns, int64_t image, int64_t to) {
-      Acc sum = 0;
-      for (int64_t row = rows.first; row < rows.last; ++row) {
-        Acc of_row = kRowsFirst ? 0 : sum;
-        for (int64_t column = columns.first; column < columns.last; ++column) {
-          const Acc element = x[0][image + row * x_[3] + column];
-          of_row += is_square_ ? element * element : std::abs(element);
-        }
-        sum = kRowsFirst ? sum + of_row : of_row;
-      }
+      const Acc sum = SumOver<kRowsFirst>(rows, columns, x[0].data() + image, [&](Acc element) {
+        return is_square_ ? element * element : std::abs(element);
+      });
       y[to] = is_square_ ? std::sqrt(sum) : sum;
     });
   }
