@@ -4,6 +4,7 @@
 #include "backends/common/host.h"
 #include "backends/common/table.h"
 #include "backends/cpu/attentions.h"
+#include "backends/cpu/collectives.h"
 #include "backends/cpu/conv.h"
 #include "backends/cpu/conv_gradients.h"
 #include "backends/cpu/elementwise.h"
@@ -183,6 +184,8 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<MoeUnpermute<true>>("moe_unpermute", "by-expert"),
     RowOf<BatchAttention<false>>("alibi_attention", "materialised"),
     RowOf<BatchAttention<true>>("alibi_attention", "online"),
+    RowOf<AttentionBackward<false>>("attention_backward", "materialised"),
+    RowOf<AttentionBackward<true>>("attention_backward", "by-lse"),
     RowOf<BatchAttention<false>>("attention_lse", "materialised"),
     RowOf<BatchAttention<true>>("attention_lse", "online"),
     RowOf<LseMerge<false>>("lse_merge", "at-once"),
@@ -223,6 +226,14 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<RopeBackward<true>>("rope_backward", "fused"),
     RowOf<MoeFused<false>>("moe_fused", "by-token"),
     RowOf<MoeFused<true>>("moe_fused", "by-expert"),
+    RowOf<AllGather<false>>("all_gather", "direct", plugin::kRealTypesAndIntegers),
+    RowOf<AllGather<true>>("all_gather", "ring", plugin::kRealTypesAndIntegers),
+    RowOf<ReduceOverRanks<RankOrder::kDirect>>("all_reduce", "direct"),
+    RowOf<ReduceOverRanks<RankOrder::kTree>>("all_reduce", "tree"),
+    RowOf<ReduceOverRanks<RankOrder::kRing>>("all_reduce", "ring"),
+    RowOf<ReduceOverRanks<RankOrder::kDirect>>("reduce_scatter", "direct"),
+    RowOf<ReduceOverRanks<RankOrder::kTree>>("reduce_scatter", "tree"),
+    RowOf<ReduceOverRanks<RankOrder::kRing>>("reduce_scatter", "ring"),
     RowOf<Embedding<false>>("embedding", "by-token"),
     RowOf<Embedding<true>>("embedding", "by-column"),
     RowOf<IndexSelect<false>>("index_select", "by-element", plugin::kRealTypesAndIntegers),

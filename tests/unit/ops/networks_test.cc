@@ -54,6 +54,7 @@ TEST(Networks, QueriesThatSeeNoKeyAreZeroAndNothingElse) {
   const std::string later = "/f32/b=1,h=1,hkv=1,l=3,s=2,d=1,dv=1,causal=1";
   ExpectExactZeros("alibi_attention" + later, {{1, 1, 1}, {2, 3}, {4, 5}, {0.5}}, {0});
   ExpectExactZeros("sink_attention" + later, {{1, 1, 1}, {2, 3}, {4, 5}, {0.5}}, {0});
+  ExpectExactZeros("attention_backward" + later, {{1, 1, 1}, {2, 3}, {4, 5}, {6, 7, 8}}, {0});
 }
 
 TEST(Networks, PagesHoldTheKeysOfSequences) {
@@ -108,6 +109,15 @@ TEST(Networks, StatesGoThroughSequences) {
   ExpectNear(ResultOf("linear_attention/f32/b=1,h=1,l=2,d=1,dv=1", {{1, 2}, {3, 4}, {5, 6}, {1, 0.5}}), {15, 63});
   ExpectNear(ResultOf("kv_cache_write/f32-f32-i64-f32/size=3,n=3,h=1,d=1", {{1, 2, 3}, {10, 20, 30}, {2, 0, 2}}),
              {20, 2, 30});
+}
+
+TEST(Networks, RanksGetSumsAndParts) {
+  const Numbers x = {1, 2, 10, 20};  // of two ranks
+  EXPECT_THAT(ResultOf("all_reduce/f32/ranks=2,n=2", {x}), ElementsAre(11, 22, 11, 22));
+  EXPECT_THAT(ResultOf("all_reduce/f32/ranks=2,n=2,reduction=mean", {x}), ElementsAre(5.5, 11, 5.5, 11));
+  EXPECT_THAT(ResultOf("reduce_scatter/f32/ranks=2,n=2", {x}), ElementsAre(11, 22));
+  EXPECT_THAT(ResultOf("all_gather/f32/ranks=2,n=2", {x}), ElementsAre(1, 2, 10, 20, 1, 2, 10, 20));
+  EXPECT_FALSE(TryBind("reduce_scatter/f32/ranks=2,n=3/fill=normal/seed=0"));
 }
 
 TEST(Networks, ExpertsAndRowsAreThoseOfTheirPlaces) {

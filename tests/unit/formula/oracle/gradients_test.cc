@@ -99,6 +99,13 @@ TEST(Gradients, OfRmsNormTakeWhatItsForwardPassKeeps) {
   ExpectGradients(id, "rms_norm_backward/f32/rows=2,n=5/fill=normal/seed=3", "dy", {}, {{"rstd", rstd}});
 }
 
+TEST(Gradients, OfAttentionAddUpOverTheQueryHeadsOfAKeyHead) {
+  for (const char* causal : {"0", "1"}) {
+    const std::string rest = std::string("f32/b=1,h=2,hkv=1,l=3,s=4,d=2,dv=3,causal=") + causal + "/fill=normal/seed=3";
+    ExpectGradients("attention_lse/" + rest, "attention_backward/" + rest, "dout");
+  }
+}
+
 // conv is linear in either operand, and exact on small integers.
 TEST(Gradients, OfConvolutionsAreThoseOfConv) {
   for (const std::string of : {"k=3,pad=1", "k=2,stride=2", "k=3,stride=2,pad=1"}) {
