@@ -244,9 +244,11 @@ struct LseMerge : public Experts {
     for (int64_t row = 0; row < rows; ++row) {
       const auto score = [&](int64_t part) { return x[1][part * rows + row]; };
       const auto value = [&](int64_t part) { return x[0].subspan((part * rows + row) * n, n); };
-      const auto [greatest, sum] =
-          AverageOf<kOneByOne, Acc>(all, -std::numeric_limits<Acc>::infinity(), score, value, y[0].subspan(row * n, n));
-      y[1][row] = greatest + std::log(sum);
+      constexpr Acc kNone = -std::numeric_limits<Acc>::infinity();
+      const std::span<Acc> o = y[0].subspan(row * n, n);
+      const auto [greatest, sum] = AverageOf<kOneByOne, Acc>(all, kNone, score, value, o);
+      y[1][row] = greatest == kNone ? kNone : greatest + std::log(sum);
+      if (greatest == kNone) std::ranges::fill(o, Acc{0});
     }
   }
 };

@@ -239,14 +239,20 @@ void RaggedAttention(Definition& d) {
 }
 
 void LseMerge(Definition& d) {
-  d.SetDoc("o = sum of exp(lse_parts - lse) o_parts over the parts of the keys, lse = log(sum of exp(lse_parts))");
+  d.SetDoc(
+      "o = sum of exp(lse_parts - lse) o_parts over the parts of the keys, lse = log(sum of exp(lse_parts)); 0 and "
+      "-infinity where all of lse_parts are that, as no part has a key");
   const Axis parts = d.Axis("parts", "parts of the keys", 1), rows = d.Axis("rows", "queries");
   const Axis n = d.Axis("n", "elements of a row");
   const Expr o_parts = d.In("o_parts", parts + rows + n);
   const Expr lse_parts = d.In("lse_parts", parts + rows);
   const Expr weights = Exp(-BelowMax(lse_parts, parts)), total = RescaledSum(weights, parts);
-  d.Out("o", Sum(weights * o_parts, parts) / total, rows + n);
-  d.OutLike("lse", Max(lse_parts, parts) + Log(total), rows, "lse_parts");
+  const Expr greatest = Max(lse_parts, parts), lowest = Const(*greatest.graph, -HUGE_VAL);
+  const auto state = [&](Expr merged, double of_none) {
+    return Select(Equal(greatest, lowest), Const(*greatest.graph, of_none), merged);
+  };
+  d.Out("o", state(Sum(weights * o_parts, parts) / total, 0), rows + n);
+  d.OutLike("lse", state(greatest + Log(total), -HUGE_VAL), rows, "lse_parts");
   d.SetTypes({"f32", "f64", "bf16-f32-bf16", "f16-f32-f16", "f32-f32-bf16"});
 }
 

@@ -151,6 +151,12 @@ def rms_norm_backward(dy, x, rstd, gamma):
     return {"dx": rstd[:, None] * (g - z * (g * z).mean(-1, keepdims=True)), "dgamma": (dy * z).sum(0)}
 
 
+def silu_and_mul_backward(dy, x):
+    g, u = np.split(x, 2, -1)
+    s = 1 / (1 + np.exp(-g))
+    return np.concatenate([dy * u * (s * (1 + g * (1 - s))), dy * g * s], -1)
+
+
 def moe_fused(x, w1, w3, w2, experts_of, weights):
     """With the first expert of all."""
     gate = x @ w1[0]
@@ -183,6 +189,8 @@ FORMULAS = {
     "silu_and_mul": (lambda x: x[:, :x.shape[1] // 2] * x[:, x.shape[1] // 2:], dict(rows=3, n=4), {}),
     "softmax": (softmax, dict(rows=3, n=4), {"layouts": {"x": "[rows,n]"}}),
     "softmax_backward": (lambda y, dy: y * (dy - (y * dy).sum(-1, keepdims=True)), dict(rows=3, n=4), {}),
+    "argsort": (lambda x: np.argsort(x, -1, kind="stable"), dict(rows=3, n=4), {}),
+    "silu_and_mul_backward": (silu_and_mul_backward, dict(rows=3, n=4), {}),
     "sort": (lambda x: {"values": np.sort(x, -1), "indices": np.argsort(x, -1, kind="stable")}, dict(rows=3, n=4), {}),
     "top_k": (top_k, dict(rows=3, k=2, n=4), {}),
     "cast": (lambda x: x.astype(np.float32), dict(n=4), {"x": "int32"}),

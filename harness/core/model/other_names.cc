@@ -41,7 +41,6 @@ const std::vector<OtherOperator>& OtherOperators() {
       {"selective_scan", "", {"mamba", "ssm", "selectivescanfn"}},
       {"gather", "", {"take"}},
       {"scatter_add", "", {"indexadd"}},
-      {"sort", "", {"argsort"}},
       {"cumsum", "", {"prefixsum", "cumulativesum"}},
       {"quantize", "", {"quantizelinear", "quantizepertensor"}},
       {"dequantize", "", {"dequantizelinear"}},

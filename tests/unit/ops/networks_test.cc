@@ -54,6 +54,7 @@ TEST(Networks, QueriesThatSeeNoKeyAreZeroAndNothingElse) {
   const std::string later = "/f32/b=1,h=1,hkv=1,l=3,s=2,d=1,dv=1,causal=1";
   ExpectExactZeros("alibi_attention" + later, {{1, 1, 1}, {2, 3}, {4, 5}, {0.5}}, {0});
   ExpectExactZeros("sink_attention" + later, {{1, 1, 1}, {2, 3}, {4, 5}, {0.5}}, {0});
+  ExpectExactZeros("lse_merge/f32/parts=2,rows=1,n=1", {{0, 0}, {-HUGE_VAL, -HUGE_VAL}}, {0});
   ExpectExactZeros("attention_backward" + later, {{1, 1, 1}, {2, 3}, {4, 5}, {6, 7, 8}}, {0});
 }
 
@@ -78,6 +79,11 @@ TEST(Networks, PartsOfAttentionAreMergedByTheirSums) {
   const std::vector<Numbers> parts = {{1, 3}, {0, kLog3}};
   ExpectNear(ResultOf("lse_merge/f32/parts=2,rows=1,n=1", parts), {2.5});
   ExpectNear(ResultOf("lse_merge/f32/parts=2,rows=1,n=1", parts, 1), {2 * kLog2});
+  // A part without keys counts nothing; a query without keys in any part is one of attention without keys.
+  const std::vector<Numbers> one_empty = {{1, 3}, {-HUGE_VAL, kLog3}}, both_empty = {{0, 0}, {-HUGE_VAL, -HUGE_VAL}};
+  ExpectNear(ResultOf("lse_merge/f32/parts=2,rows=1,n=1", one_empty), {3});
+  EXPECT_THAT(ResultOf("lse_merge/f32/parts=2,rows=1,n=1", both_empty), ElementsAre(0));
+  EXPECT_THAT(ResultOf("lse_merge/f32/parts=2,rows=1,n=1", both_empty, 1), ElementsAre(-HUGE_VAL));
 }
 
 TEST(Networks, CodesHaveScalesOfTheirOwn) {

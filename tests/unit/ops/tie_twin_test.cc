@@ -126,7 +126,7 @@ struct OperatorTies {
   size_t output = 0;  // that has them
 };
 constexpr const char* kFunctions = "";  // a function's own error reaches both neighbours
-constexpr const char* kCopies = "";     // results are elements of the input
+constexpr const char* kCopies = "";     // results are elements of the input, or their places
 constexpr const char* kWide = "";       // no output is narrower than the sums
 constexpr OperatorTies kOperators[] = {
     {"adaptive_avg_pool", kFunctions},
@@ -134,6 +134,7 @@ constexpr OperatorTies kOperators[] = {
     {"alibi_attention", kFunctions},
     {"all_gather", kCopies},
     {"all_reduce", "all_reduce/bf16/ranks=9,n=70/fill=normal/seed=0"},
+    {"argsort", kCopies},
     {"attention", kFunctions},
     {"attention_backward", kFunctions},
     {"attention_lse", kFunctions},
@@ -200,6 +201,7 @@ constexpr OperatorTies kOperators[] = {
     {"selective_scan", kFunctions},
     {"silu_and_mul", kFunctions},
     {"sink_attention", kFunctions},
+    {"silu_and_mul_backward", kFunctions},
     {"softmax", kFunctions},
     {"softmax_backward", "softmax_backward/f16/rows=3,n=20/fill=normal/seed=0"},
     {"sort", kCopies},

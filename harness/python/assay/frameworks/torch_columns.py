@@ -147,6 +147,7 @@ COLUMNS = [
     # The documentation of torch.topk says nothing of which of equal elements it takes.
     Column("top_k", torch_more_ops.top_k, (*FLOATS, *INTEGERS), supports=only(tie="any")),
     Column("sort", torch_more_ops.sort, (*FLOATS, *INTEGERS, "bool")),
+    Column("argsort", torch_more_ops.argsort, (*(f"{dtype}-i64" for dtype in (*FLOATS, *INTEGERS, "bool") if dtype != "i64"), "i64")),
     Column("gather", torch_more_ops.gather),
     Column("scatter_add", torch_more_ops.scatter_add),
     Column("quantize", torch_more_ops.quantize, ("f32-f32-i8",)),

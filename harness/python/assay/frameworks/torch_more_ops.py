@@ -94,6 +94,10 @@ def top_k(x, *, k, smallest=False, tie="first", **_):
     return values, indices
 
 
+def argsort(x, *, descending=False, tie="first", **_):
+    return torch.argsort(x, dim=-1, descending=bool(descending), stable=tie == "first")
+
+
 def sort(x, *, descending=False, tie="first", **_):
     values, indices = torch.sort(x, dim=-1, descending=descending, stable=tie == "first")
     return values, indices

@@ -81,6 +81,8 @@ TEST(Gradients, OfElementsAndRowsAreDifferenceQuotients) {
     const std::string rest = std::string("n=9,approx=") + approx + "/fill=normal/seed=3";
     ExpectGradients("gelu/f32/" + rest, "gelu_backward/f32/" + rest, "dy");
   }
+  ExpectGradients("silu_and_mul/f32/rows=2,n=4/fill=normal/seed=3",
+                  "silu_and_mul_backward/f32/rows=2,n=4/fill=normal/seed=3", "dy");
   ExpectGradients("rope/f32/b=1,l=2,h=2,d=4/fill=normal/seed=3", "rope_backward/f32/b=1,l=2,h=2,d=4/fill=normal/seed=3",
                   "dy");
   ExpectGradients("embedding/f32-i64-f32/v=3,b=1,l=5,d=2/fill=normal/seed=3",
