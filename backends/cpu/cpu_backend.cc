@@ -242,8 +242,10 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<Embedding<true>>("embedding", "by-column"),
     RowOf<IndexSelect<false>>("index_select", "by-element", plugin::kRealTypesAndIntegers),
     RowOf<IndexSelect<true>>("index_select", "by-index", plugin::kRealTypesAndIntegers),
-    RowOf<CumSum<SIZE_MAX>>("cumsum", "sequential", plugin::kRealTypesAndIntegers),
-    RowOf<CumSum<64>>("cumsum", "chunked", plugin::kRealTypesAndIntegers),
+    RowOf<Cumulative<SIZE_MAX, Multiply>>("cumprod", "sequential"),
+    RowOf<Cumulative<64, Multiply>>("cumprod", "chunked"),
+    RowOf<Cumulative<SIZE_MAX, Add>>("cumsum", "sequential", plugin::kRealTypesAndIntegers),
+    RowOf<Cumulative<64, Add>>("cumsum", "chunked", plugin::kRealTypesAndIntegers),
     RowOf<SelectiveScan<false>>("selective_scan", "by-state"),
     RowOf<SelectiveScan<true>>("selective_scan", "by-position"),
 };

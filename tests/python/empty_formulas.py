@@ -189,6 +189,7 @@ FORMULAS = {
     "silu_and_mul": (lambda x: x[:, :x.shape[1] // 2] * x[:, x.shape[1] // 2:], dict(rows=3, n=4), {}),
     "softmax": (softmax, dict(rows=3, n=4), {"layouts": {"x": "[rows,n]"}}),
     "softmax_backward": (lambda y, dy: y * (dy - (y * dy).sum(-1, keepdims=True)), dict(rows=3, n=4), {}),
+    "cumprod": (lambda x: np.cumprod(x, -1), dict(rows=3, n=4), {}),
     "argsort": (lambda x: np.argsort(x, -1, kind="stable"), dict(rows=3, n=4), {}),
     "silu_and_mul_backward": (silu_and_mul_backward, dict(rows=3, n=4), {}),
     "sort": (lambda x: {"values": np.sort(x, -1), "indices": np.argsort(x, -1, kind="stable")}, dict(rows=3, n=4), {}),

@@ -108,6 +108,7 @@ TEST(Networks, TransposedConvolutionsSpreadKernels) {
 }
 
 TEST(Networks, StatesGoThroughSequences) {
+  ExpectNear(ResultOf("cumprod/f32/rows=2,n=3", {{2, 3, -4, -1, 0, 5}}), {2, 6, -24, -1, 0, 0});
   const std::string conv = "causal_conv1d/f32/b=1,c=1,l=2,k=3";
   const std::vector<Numbers> operands = {{3, 4}, {1, 10, 100}, {0.5}, {1, 2}};
   ExpectNear(ResultOf(conv, operands), {321.5, 432.5});

@@ -224,7 +224,7 @@ constexpr std::string_view kElementwiseFunctions =
 constexpr std::string_view kExactElements =
     "abs cast ceil clip equal floor greater greater_equal isfinite isinf isnan less less_equal logical_and logical_not "
     "logical_or logical_xor maximum minimum neg not_equal relu relu6 round sign trunc where";
-constexpr std::string_view kProducts = "mul prelu square";
+constexpr std::string_view kProducts = "cumprod mul prelu square";
 
 // Ties that a twin decides: results that take them away from zero, and toward it, are wrong there.
 Wrong CountDecided(const Problem& problem, size_t output, const Twin& twin) {

@@ -77,6 +77,10 @@ def rsqrt(x, **_):
     return torch.rsqrt(x)
 
 
+def cumprod(x, **_):
+    return torch.cumprod(x, -1)
+
+
 def cumsum(x, **_):
     return torch.cumsum(x, -1)
 

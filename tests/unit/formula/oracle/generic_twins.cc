@@ -117,6 +117,7 @@ constexpr Floor kFloors[] = {
     {"alibi_attention", 0.77},     // changes nothing: scores of 942 terms; hardly: one key of 740 in bf16
     {"attention_backward", 0.97},  // hardly: one term of a score of 857 in f16, one key that is not the greatest
     {"attention_lse", 0.82},       // hardly: one key of 310 in bf16, one term of a score of 942
+    {"cumprod", 0.80},             // changes nothing: a factor of 1, one of two signs
     {"linear_attention", 0.77},    // changes nothing: a step of k v = 0, outside of the window
     {"moe_fused", 0.80},           // changes nothing: a term of either product before silu, outside of the window
     {"paged_decode", 0.89},        // changes nothing: a term of scores of two keys that become equal
