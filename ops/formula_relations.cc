@@ -51,7 +51,8 @@ bool HoldsTimes(const Tensor& tensor, double factor) {
   return std::ranges::all_of(tensor.ToDoubles(), [&](double x) { return !std::isfinite(x) || std::fabs(x) <= most; });
 }
 
-// Elements on the way to which nothing underflows or overflows: bounds without what underflow costs are the same.
+// Elements on the way to which nothing underflows or overflows: bounds without what underflow costs are the same. A
+// bound far above a tiny value is too coarse to show that cost, as where a difference that is part of it cancels.
 std::vector<bool> StayNormal(const ExecutedSet& executed, const Graph& graph, std::span<const Tensor> inputs) {
   std::vector<std::vector<double>> elements;
   for (const Tensor& input : inputs) elements.push_back(input.ToDoubles());
@@ -63,7 +64,9 @@ std::vector<bool> StayNormal(const ExecutedSet& executed, const Graph& graph, st
   for (size_t i = 0; i < got.value.size(); ++i) {
     const bool is_known = std::isfinite(got.value[i]) && got.reach[0][i] < kInfinity &&
                           formula::BesideAt(got, 0, i) == formula::kNothingBeside;
-    normal.push_back(is_known && got.reach[0][i] == got.reach[1][i]);
+    const double size = std::fabs(got.value[i]);
+    const bool is_hidden = size < 0x1p60 * rules[0].tiny && got.reach[0][i] > 256 * size;
+    normal.push_back(is_known && !is_hidden && got.reach[0][i] == got.reach[1][i]);
   }
   return normal;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relatives of attention: keys on pages, sequences one behind the other, sinks, slopes, log-sums, merging.
+// Relatives of attention: keys on pages, sequences one behind the other, sinks, slopes, log-sums, merging, gradients.
 // One query at a time with all of its scores, or with a running maximum from the last key on, as blocked kernels do.
 #pragma once
 
@@ -131,6 +131,50 @@ struct BatchAttention : public BatchAttending {
   bool has_sinks_, has_slopes_;
 };
 
+// dq, dk and dv: by the weights of each query, divided by their total, or key by key by exp(score - lse).
+template <bool kByLse>
+struct AttentionBackward : public BatchAttending {
+  using BatchAttending::BatchAttending;
+  static size_t Outputs(const plugin::OpDesc&) { return 3; }
+  template <class Acc>
+  void Line(const Lines<Acc>& x, const Results<Acc>& y) const {
+    for (const std::span<Acc>& output : y) std::ranges::fill(output, Acc{0});
+    const int64_t queries = std::ssize(x[0]) / d;
+    for (int64_t n = 0; n < queries; ++n) AddQuery(x, y, kByLse ? queries - 1 - n : n);
+    for (const size_t output : {0, 1}) {
+      for (Acc& element : y[output]) element *= static_cast<Acc>(scale_);
+    }
+  }
+
+ private:
+  template <class Acc>
+  void AddQuery(const Lines<Acc>& x, const Results<Acc>& y, int64_t query) const {
+    const int64_t first = KeyHead(query / l) * s;
+    const std::vector<int64_t> keys = KeysOf(query % l);
+    const std::span<const Acc> q = x[0].subspan(query * d, d), dout = x[3].subspan(query * dv, dv);
+    std::vector<Acc> p(keys.size()), e(keys.size());
+    Acc greatest = -std::numeric_limits<Acc>::infinity(), total = 0, mean = 0;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      p[i] = ScoreOf<kByLse>(q, x[1].subspan((first + keys[i]) * d, d));
+      e[i] = DotOf<kByLse>(dout, x[2].subspan((first + keys[i]) * dv, dv));
+      greatest = Extreme<Acc, 1>{}(greatest, p[i]);
+    }
+    for (const Acc score : p) total += std::exp(score - greatest);
+    const Acc lse = greatest + std::log(total);
+    for (Acc& score : p) score = kByLse ? std::exp(score - lse) : std::exp(score - greatest) / total;
+    for (size_t i = 0; i < keys.size(); ++i) mean += p[i] * e[i];
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const int64_t key = first + keys[i];
+      const Acc g = p[i] * (e[i] - mean);
+      for (int64_t j = 0; j < d; ++j) {
+        y[0][query * d + j] += g * x[1][key * d + j];
+        y[1][key * d + j] += g * q[j];
+      }
+      for (int64_t j = 0; j < dv; ++j) y[2][key * dv + j] += p[i] * dout[j];
+    }
+  }
+};
+
 // q [b,h,d], keys and values [pages,page,hkv,d], table [b,blocks], lengths [b].
 template <bool kOnline>
 struct PagedDecode : public Attending {
@@ -200,9 +244,11 @@ struct LseMerge : public Experts {
     for (int64_t row = 0; row < rows; ++row) {
       const auto score = [&](int64_t part) { return x[1][part * rows + row]; };
       const auto value = [&](int64_t part) { return x[0].subspan((part * rows + row) * n, n); };
-      const auto [greatest, sum] =
-          AverageOf<kOneByOne, Acc>(all, -std::numeric_limits<Acc>::infinity(), score, value, y[0].subspan(row * n, n));
-      y[1][row] = greatest + std::log(sum);
+      constexpr Acc kNone = -std::numeric_limits<Acc>::infinity();
+      const std::span<Acc> o = y[0].subspan(row * n, n);
+      const auto [greatest, sum] = AverageOf<kOneByOne, Acc>(all, kNone, score, value, o);
+      y[1][row] = greatest == kNone ? kNone : greatest + std::log(sum);
+      if (greatest == kNone) std::ranges::fill(o, Acc{0});
     }
   }
 };

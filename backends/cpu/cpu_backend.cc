@@ -4,6 +4,7 @@
 #include "backends/common/host.h"
 #include "backends/common/table.h"
 #include "backends/cpu/attentions.h"
+#include "backends/cpu/collectives.h"
 #include "backends/cpu/conv.h"
 #include "backends/cpu/conv_gradients.h"
 #include "backends/cpu/elementwise.h"
@@ -143,6 +144,8 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<Quantize<true>>("quantize", "reciprocal", plugin::kNarrowTypes),
     RowOf<Dequantize<false>>("dequantize", "difference", kCodeTypes),
     RowOf<Dequantize<true>>("dequantize", "table", kCodeTypes),
+    RowOf<Selection<false>>("argsort", "stable", plugin::kRealTypesAndIntegers),
+    RowOf<Selection<true>>("argsort", "heap", plugin::kRealTypesAndIntegers),
     RowOf<Selection<false>>("top_k", "sort", plugin::kRealTypesAndIntegers),
     RowOf<Selection<true>>("top_k", "heap", plugin::kRealTypesAndIntegers),
     RowOf<Selection<false>>("sort", "stable", plugin::kRealTypesAndIntegers),
@@ -183,6 +186,8 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<MoeUnpermute<true>>("moe_unpermute", "by-expert"),
     RowOf<BatchAttention<false>>("alibi_attention", "materialised"),
     RowOf<BatchAttention<true>>("alibi_attention", "online"),
+    RowOf<AttentionBackward<false>>("attention_backward", "materialised"),
+    RowOf<AttentionBackward<true>>("attention_backward", "by-lse"),
     RowOf<BatchAttention<false>>("attention_lse", "materialised"),
     RowOf<BatchAttention<true>>("attention_lse", "online"),
     RowOf<LseMerge<false>>("lse_merge", "at-once"),
@@ -221,14 +226,26 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<RmsNormBackward<StridedFold>>("rms_norm_backward", "strided"),
     RowOf<RopeBackward<false>>("rope_backward", "direct"),
     RowOf<RopeBackward<true>>("rope_backward", "fused"),
+    RowOf<SiluAndMulBackward<false>>("silu_and_mul_backward", "direct"),
+    RowOf<SiluAndMulBackward<true>>("silu_and_mul_backward", "by-sign"),
     RowOf<MoeFused<false>>("moe_fused", "by-token"),
     RowOf<MoeFused<true>>("moe_fused", "by-expert"),
+    RowOf<AllGather<false>>("all_gather", "direct", plugin::kRealTypesAndIntegers),
+    RowOf<AllGather<true>>("all_gather", "ring", plugin::kRealTypesAndIntegers),
+    RowOf<ReduceOverRanks<RankOrder::kDirect>>("all_reduce", "direct"),
+    RowOf<ReduceOverRanks<RankOrder::kTree>>("all_reduce", "tree"),
+    RowOf<ReduceOverRanks<RankOrder::kRing>>("all_reduce", "ring"),
+    RowOf<ReduceOverRanks<RankOrder::kDirect>>("reduce_scatter", "direct"),
+    RowOf<ReduceOverRanks<RankOrder::kTree>>("reduce_scatter", "tree"),
+    RowOf<ReduceOverRanks<RankOrder::kRing>>("reduce_scatter", "ring"),
     RowOf<Embedding<false>>("embedding", "by-token"),
     RowOf<Embedding<true>>("embedding", "by-column"),
     RowOf<IndexSelect<false>>("index_select", "by-element", plugin::kRealTypesAndIntegers),
     RowOf<IndexSelect<true>>("index_select", "by-index", plugin::kRealTypesAndIntegers),
-    RowOf<CumSum<SIZE_MAX>>("cumsum", "sequential", plugin::kRealTypesAndIntegers),
-    RowOf<CumSum<64>>("cumsum", "chunked", plugin::kRealTypesAndIntegers),
+    RowOf<Cumulative<SIZE_MAX, Multiply>>("cumprod", "sequential"),
+    RowOf<Cumulative<64, Multiply>>("cumprod", "chunked"),
+    RowOf<Cumulative<SIZE_MAX, Add>>("cumsum", "sequential", plugin::kRealTypesAndIntegers),
+    RowOf<Cumulative<64, Add>>("cumsum", "chunked", plugin::kRealTypesAndIntegers),
     RowOf<SelectiveScan<false>>("selective_scan", "by-state"),
     RowOf<SelectiveScan<true>>("selective_scan", "by-position"),
 };

@@ -174,18 +174,18 @@ struct SelectiveScan {
 };
 
 // One after the other, or in blocks whose totals are carried.
-template <size_t kChunk>
-struct CumSum {
+template <size_t kChunk, template <class> class Fold>
+struct Cumulative {
   static constexpr int kMath = 1;
   static constexpr bool kIntegers = true;
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"rows", "n"}); }
   static std::vector<int> Leads(size_t, int rank) { return AllLeads(rank); }
-  explicit CumSum(const plugin::OpDesc&) {}
+  explicit Cumulative(const plugin::OpDesc&) {}
   template <class Acc>
   void Line(const Lines<Acc>& x, std::span<Acc> y) const {
-    const Add<Acc> add;
-    for (size_t i = 0; i < y.size(); ++i) y[i] = i % kChunk == 0 ? x[0][i] : add(y[i - 1], x[0][i]);
-    for (size_t i = kChunk; i < y.size(); ++i) y[i] = add(y[i], y[i / kChunk * kChunk - 1]);
+    const Fold<Acc> fold;
+    for (size_t i = 0; i < y.size(); ++i) y[i] = i % kChunk == 0 ? x[0][i] : fold(y[i - 1], x[0][i]);
+    for (size_t i = kChunk; i < y.size(); ++i) y[i] = fold(y[i], y[i / kChunk * kChunk - 1]);
   }
 };
 

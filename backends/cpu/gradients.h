@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of activations, of rms_norm and of embeddings.
+// Gradients of activations and gates, of rms_norm and of embeddings.
 #pragma once
 
 #include <algorithm>
@@ -42,6 +42,23 @@ class GeluBackward : public Elementwise<InverseRoot> {
   }
 
   bool by_tanh_;
+};
+
+// dy [rows,n], x [rows,2n] -> dx [rows,2n]. kBySign: sigmoids of both signs, without a difference.
+template <bool kBySign>
+struct SiluAndMulBackward : public Gated<Elementwise<Silu>> {
+  using Gated::Gated;
+  template <class Acc>
+  void Line(const Lines<Acc>& x, std::span<Acc> dx) const {
+    const size_t n = dx.size() / 2;
+    for (size_t i = 0; i < n; ++i) {
+      const Acc dy = x[0][i], g = x[1][i], u = x[1][n + i];
+      const Acc s = kBySign ? SigmoidBySign(g) : 1 / (1 + std::exp(-g));
+      const Acc slope = kBySign ? s + g * s * SigmoidBySign(-g) : s * (1 + g * (1 - s));
+      dx[i] = dy * u * slope;
+      dx[n + i] = dy * (g * s);
+    }
+  }
 };
 
 // dy [b,l,h,d], cos and sin [l,d/2]: the rotation of rope back.

@@ -15,6 +15,7 @@
 //                                                          attributes say which: Leads(op, input, rank)
 //   static bool Takes(const plugin::OpDesc& op);           whether it computes these types; else all of float
 //   static constexpr bool kIntegers = true;                it computes integers alone too, in i64
+//   static constexpr bool kOrderByPlace = true;            the order of its sums depends on where a result stands
 //   explicit Kernel(const plugin::OpDesc& op);
 //   template <class Acc> void Line(const Lines<Acc>& x, std::span<Acc> y) const;
 // or, of several outputs, which all have the leading axes of the first,
@@ -149,7 +150,10 @@ struct Rows {
     } else {
       math = Kernel::kMath;
     }
-    std::string contract = fmt::format("{};math={};det=yes;batchinv=yes", IsF64(op) ? "f64" : "f32acc", math);
+    bool by_place = false;
+    if constexpr (requires { Kernel::kOrderByPlace; }) by_place = Kernel::kOrderByPlace;
+    std::string contract =
+        fmt::format("{};math={};det=yes;batchinv={}", IsF64(op) ? "f64" : "f32acc", math, by_place ? "no" : "yes");
     if constexpr (requires { Kernel::kAlgorithm; }) contract += fmt::format(";alg={}", Kernel::kAlgorithm);
     return contract;
   }

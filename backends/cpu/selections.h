@@ -32,16 +32,16 @@ class Selection {
     op.MayIgnore({"rows", "n", "k", "tie"});  // the first of equals is as right where any is
   }
   static std::vector<int> Leads(size_t, int rank) { return AllLeads(rank); }
-  static size_t Outputs(const plugin::OpDesc&) { return 2; }
+  static size_t Outputs(const plugin::OpDesc& op) { return op.name() == "argsort" ? 1 : 2; }
   static constexpr bool kIntegers = true;
   // Places travel as numbers of the accumulator's type: f32 has all of them up to 2^24.
   static bool Takes(const plugin::OpDesc& op) {
     const plugin::Tensor& x = op.inputs()[0];
-    return plugin::IsFloat(x.dtype) && op.outputs()[1].dtype == plugin::kI64 &&
+    return plugin::IsFloat(x.dtype) && plugin::IsInteger(op.outputs().back().dtype) &&
            (x.dtype == plugin::kF64 || x.shape.back() <= int64_t{1} << 24);
   }
   explicit Selection(const plugin::OpDesc& op)
-      : descending_(op.name() == "sort" ? op.AttrInt("descending") != 0 : op.AttrInt("smallest") == 0) {}
+      : descending_(op.name() != "top_k" ? op.AttrInt("descending") != 0 : op.AttrInt("smallest") == 0) {}
 
   template <class Acc>
   void Line(const Lines<Acc>& x, const Results<Acc>& y) const {
@@ -56,8 +56,8 @@ class Selection {
     }
     for (int64_t k = 0; k < ranks; ++k) {
       const auto rank = static_cast<size_t>(k);
-      y[0][rank] = x[0][static_cast<size_t>(places[rank])];
-      y[1][rank] = static_cast<Acc>(places[rank]);
+      if (y.size() > 1) y[0][rank] = x[0][static_cast<size_t>(places[rank])];
+      y.back()[rank] = static_cast<Acc>(places[rank]);
     }
   }
 

@@ -117,8 +117,8 @@ def traced_avg_pool(x: "n c 2*h 2*w"):
     return xp.sum(xp.where(inside, elements, 0.0), axis=2) / xp.sum(inside, axis=0)
 
 
-@assay.operator("all_reduce")
-def all_reduce(x: "ranks n"):
+@assay.operator("traced_all_reduce")
+def traced_all_reduce(x: "ranks n"):
     """The sum of what the ranks have."""
     return assay.namespace(x).sum(x, axis=0)
 

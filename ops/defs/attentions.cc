@@ -161,6 +161,32 @@ void AlibiAttention(Definition& d) {
   d.SetTypes({"f32", "bf16", "f16", "f64", "bf16-bf16-bf16-f32-bf16", "f16-f16-f16-f32-f16"});
 }
 
+void AttentionBackward(Definition& d) {
+  d.SetDoc(
+      "with p = softmax(scale q k^T), e = dout v^T and g = p (e - sum of p e), sums over keys: dq = scale g k, "
+      "dk = scale g^T q, dv = p^T dout, the last two summed over the query heads of a key head");
+  const KeyBatches of(d);
+  const double scale = ReadScale(d, of.size);
+  if (RefuseHeads(d, of.h, of.hkv)) return;
+  const Axis shared = d.FixedAxis("h/hkv", of.h.extent / of.hkv.extent);
+  const Expr q = d.In("q", of.b + of.h + of.l + of.size);
+  const Expr k = d.In("k", of.b + of.hkv + of.s + of.size);
+  const Expr v = d.In("v", of.b + of.hkv + of.s + of.dv);
+  const Expr dout = d.In("dout", of.b + of.h + of.l + of.dv);
+  const Expr keys = OfQueryHeads(k, of.hkv, of.h), values = OfQueryHeads(v, of.hkv, of.h);
+  const SeenWeights weights(Contraction(scale * q, keys, of.size), of.SeenKeys(*q.graph), of.s);
+  // Kernels divide by the total, or take exp(score - lse), whose error grows with that of lse: the bound has room for
+  // both.
+  const Expr greatest = weights.Greatest(), lse = greatest + Log(weights.total);
+  const Expr p = weights.OfSeen(weights.weights / Exp(Strict(lse - greatest)));
+  const Expr e = Contraction(dout, values, of.dv);
+  const Expr g = weights.OfSeen(p * (e - Sum(weights.OfSeen(p * e), of.s)));
+  const auto of_key_heads = [&](Expr x) { return Sum(Reshape(x, of.h, of.hkv + shared), shared); };
+  d.Out("dq", scale * Sum(weights.OfSeen(g * keys), of.s), of.b + of.h + of.l + of.size);
+  d.OutLike("dk", scale * of_key_heads(Sum(weights.OfSeen(g * q), of.l)), of.b + of.hkv + of.s + of.size, "k");
+  d.OutLike("dv", of_key_heads(Sum(weights.OfSeen(p * dout), of.l)), of.b + of.hkv + of.s + of.dv, "v");
+}
+
 void PagedDecode(Definition& d) {
   d.SetDoc(
       "o = softmax(scale q k^T) v of one query of each sequence, whose keys and values lie on the pages that a table "
@@ -213,18 +239,25 @@ void RaggedAttention(Definition& d) {
 }
 
 void LseMerge(Definition& d) {
-  d.SetDoc("o = sum of exp(lse_parts - lse) o_parts over the parts of the keys, lse = log(sum of exp(lse_parts))");
+  d.SetDoc(
+      "o = sum of exp(lse_parts - lse) o_parts over the parts of the keys, lse = log(sum of exp(lse_parts)); 0 and "
+      "-infinity where all of lse_parts are that, as no part has a key");
   const Axis parts = d.Axis("parts", "parts of the keys", 1), rows = d.Axis("rows", "queries");
   const Axis n = d.Axis("n", "elements of a row");
   const Expr o_parts = d.In("o_parts", parts + rows + n);
   const Expr lse_parts = d.In("lse_parts", parts + rows);
   const Expr weights = Exp(-BelowMax(lse_parts, parts)), total = RescaledSum(weights, parts);
-  d.Out("o", Sum(weights * o_parts, parts) / total, rows + n);
-  d.OutLike("lse", Max(lse_parts, parts) + Log(total), rows, "lse_parts");
+  const Expr greatest = Max(lse_parts, parts), lowest = Const(*greatest.graph, -HUGE_VAL);
+  const auto state = [&](Expr merged, double of_none) {
+    return Select(Equal(greatest, lowest), Const(*greatest.graph, of_none), merged);
+  };
+  d.Out("o", state(Sum(weights * o_parts, parts) / total, 0), rows + n);
+  d.OutLike("lse", state(greatest + Log(total), -HUGE_VAL), rows, "lse_parts");
   d.SetTypes({"f32", "f64", "bf16-f32-bf16", "f16-f32-f16", "f32-f32-bf16"});
 }
 
 ASSAY_OPERATOR(alibi_attention, AlibiAttention);
+ASSAY_OPERATOR(attention_backward, AttentionBackward);
 ASSAY_OPERATOR(attention_lse, AttentionLse);
 ASSAY_OPERATOR(lse_merge, LseMerge);
 ASSAY_OPERATOR(paged_decode, PagedDecode);

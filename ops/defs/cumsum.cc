@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator cumsum: the sums of each row's beginnings.
+// The operators cumsum and cumprod: the sums and the products of each row's beginnings.
 #include "ops/formula_operator.h"
 
 namespace assay {
@@ -14,6 +14,16 @@ void CumSumOf(formula::Definition& d) {
               "i8-i64", "u8-i64", "i16-i64", "i32-i64", "bool-i64"});
 }
 
+// h_t = x_t h_(t-1), whose first one is x_0.
+void CumProdOf(formula::Definition& d) {
+  d.SetDoc("y[i] = x[0] ... x[i] in each row");
+  const formula::Axis rows = d.Axis("rows", "rows of x"), n = d.Axis("n", "elements of a row");
+  const formula::Expr x = d.In("x", rows + n), zero = formula::Const(*x.graph, 0);
+  const formula::Expr is_first = formula::Equal(formula::Index(*x.graph, n), zero);
+  d.Out("y", formula::Recur(x, formula::Select(is_first, x, zero), n), rows + n);
+}
+
+ASSAY_OPERATOR(cumprod, CumProdOf);
 ASSAY_OPERATOR(cumsum, CumSumOf);
 
 }  // namespace

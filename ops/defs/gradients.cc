@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of activations, of rms_norm and of embeddings, from that of the result, dy. Those of a matrix product are
-// products themselves, and those of sums and movements are movements and sums.
+// Gradients of activations and gates, of rms_norm and of embeddings, from that of the result, dy. Those of a matrix
+// product are products themselves, and those of sums and movements are movements and sums.
 #include <string>
 
 #include "ops/formula_operator.h"
@@ -41,6 +41,19 @@ void GeluBackward(Definition& d) {
   d.Out("dx", dy * (by_tanh ? by_tangent() : by_erf()), n);
 }
 
+void SiluAndMulBackward(Definition& d) {
+  d.SetDoc("dx of y = g s u, g and u the halves of each row of x, s = sigmoid(g): dy u s (1 + g (1 - s)), and dy g s");
+  const Axis rows = d.Axis("rows", "rows of x"), n = d.Axis("n", "elements of a row of dy");
+  const Axis both = d.DerivedAxis("2*n", n, 2);
+  const Expr dy = d.In("dy", rows + n), x = d.In("x", rows + both);
+  const auto at_both = [&](Expr of, const Axis& from, int64_t first) {
+    return At(of, from, both, [&](int64_t i) { return first + i % n.extent; });
+  };
+  const Expr g = at_both(x, both, 0), u = at_both(x, both, n.extent), of_y = at_both(dy, n, 0), s = Sigmoid(g);
+  const Expr is_gate = Less(Index(*x.graph, both), Const(*x.graph, static_cast<double>(n.extent)));
+  d.Out("dx", Select(is_gate, of_y * u * (s * (1 + g * (1 - s))), of_y * (g * s)), rows + both);
+}
+
 void RmsNormBackward(Definition& d) {
   d.SetDoc(
       "with z = x rstd and g = dy gamma: dx = rstd (g - z times the mean of g z), the mean of each row; dgamma = sum "
@@ -70,6 +83,7 @@ void EmbeddingBackward(Definition& d) {
 ASSAY_OPERATOR(embedding_backward, EmbeddingBackward);
 ASSAY_OPERATOR(gelu_backward, GeluBackward);
 ASSAY_OPERATOR(rms_norm_backward, RmsNormBackward);
+ASSAY_OPERATOR(silu_and_mul_backward, SiluAndMulBackward);
 
 }  // namespace
 }  // namespace assay

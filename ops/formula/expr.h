@@ -141,6 +141,8 @@ struct SelectionOrder {
   bool any_tie = false;  // equal numbers may stand in any order, else that with the lower index stands first
 };
 Selection TopK(Expr x, Axis from, Axis to, const SelectionOrder& order);
+// The places alone, where nothing reads the numbers: their node would lead nowhere.
+Expr TopKPlaces(Expr x, Axis from, Axis to, const SelectionOrder& order);
 
 // x along `from` at the places that `index` holds, along the axes of the index. Places that are none give NaN. Along
 // axes that both have, each place is taken from the same place of x.

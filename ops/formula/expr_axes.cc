@@ -159,7 +159,9 @@ Expr Recur(Expr a, Expr b, Axis axis) {
                     a.node().non_negative && b.node().non_negative, axis);
 }
 
-Selection TopK(Expr x, Axis from, Axis to, const SelectionOrder& order) {
+namespace {
+
+Node TopKNode(Expr x, Axis from, Axis to, const SelectionOrder& order) {
   RequireAxis("TopK", x, from);
   Require(!Has(x.node().axes, to.id),
           "TopK: what is selected stands along {}, which its operand has too; make an axis of its own for it",
@@ -167,18 +169,26 @@ Selection TopK(Expr x, Axis from, Axis to, const SelectionOrder& order) {
   Require(to.extent <= from.extent,
           "TopK: {} numbers are selected of {}; refuse that with d.RefuseIf, and return before the selection",
           to.extent, from.extent);
-  Node node{.kind = Kind::kTopK,
-            .non_negative = x.node().non_negative,
-            .args = {x.id},
-            .axes = (x.node().axes & ~SetOf(from.id)) | SetOf(to.id),
-            .axis = to.id,
-            .from_axis = from.id,
-            .smallest = order.smallest,
-            .any_tie = order.any_tie};
-  Node places = node;
+  return {.kind = Kind::kTopK,
+          .non_negative = x.node().non_negative,
+          .args = {x.id},
+          .axes = (x.node().axes & ~SetOf(from.id)) | SetOf(to.id),
+          .axis = to.id,
+          .from_axis = from.id,
+          .smallest = order.smallest,
+          .any_tie = order.any_tie};
+}
+
+}  // namespace
+
+Expr TopKPlaces(Expr x, Axis from, Axis to, const SelectionOrder& order) {
+  Node places = TopKNode(x, from, to, order);
   places.places = places.non_negative = true;
-  const Expr values = Append(*x.graph, std::move(node));
-  return {values, Append(*x.graph, std::move(places))};
+  return Append(*x.graph, std::move(places));
+}
+Selection TopK(Expr x, Axis from, Axis to, const SelectionOrder& order) {
+  const Expr values = Append(*x.graph, TopKNode(x, from, to, order));
+  return {values, TopKPlaces(x, from, to, order)};
 }
 
 Expr At(Expr x, Axis from, Axis to, const std::function<int64_t(int64_t)>& index) {

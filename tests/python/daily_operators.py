@@ -241,7 +241,7 @@ class AvgPool(MaxPool):
 
 
 class AllReduce(Daily):
-    name = "all_reduce"
+    name = "traced_all_reduce"
 
     def inputs(self):
         return dict(x=self.normal(8, 50))

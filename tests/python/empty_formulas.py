@@ -97,6 +97,14 @@ def alibi(q, k, v, slopes):
     return weighted(q, k, v, -slopes[:, None, None] * distance)["o"]
 
 
+def attention_backward(q, k, v, dout):
+    """Query heads share one key head."""
+    scale = 1 / np.sqrt(q.shape[-1])
+    p, e = softmax(q @ k.swapaxes(-1, -2) * scale), dout @ v.swapaxes(-1, -2)
+    g = p * (e - (p * e).sum(-1, keepdims=True)) * scale
+    return {"dq": g @ k, "dk": (g.swapaxes(-1, -2) @ q).sum(1, keepdims=True), "dv": (p.swapaxes(-1, -2) @ dout).sum(1, keepdims=True)}
+
+
 def ragged(q, k, v, q_ends, k_ends):
     """One sequence of heads that share one key head."""
     return np.einsum("ths,shd->thd", softmax(np.einsum("thd,sjd->ths", q, k) / np.sqrt(q.shape[-1])), np.repeat(v, q.shape[1], 1))
@@ -143,6 +151,12 @@ def rms_norm_backward(dy, x, rstd, gamma):
     return {"dx": rstd[:, None] * (g - z * (g * z).mean(-1, keepdims=True)), "dgamma": (dy * z).sum(0)}
 
 
+def silu_and_mul_backward(dy, x):
+    g, u = np.split(x, 2, -1)
+    s = 1 / (1 + np.exp(-g))
+    return np.concatenate([dy * u * (s * (1 + g * (1 - s))), dy * g * s], -1)
+
+
 def moe_fused(x, w1, w3, w2, experts_of, weights):
     """With the first expert of all."""
     gate = x @ w1[0]
@@ -175,6 +189,9 @@ FORMULAS = {
     "silu_and_mul": (lambda x: x[:, :x.shape[1] // 2] * x[:, x.shape[1] // 2:], dict(rows=3, n=4), {}),
     "softmax": (softmax, dict(rows=3, n=4), {"layouts": {"x": "[rows,n]"}}),
     "softmax_backward": (lambda y, dy: y * (dy - (y * dy).sum(-1, keepdims=True)), dict(rows=3, n=4), {}),
+    "cumprod": (lambda x: np.cumprod(x, -1), dict(rows=3, n=4), {}),
+    "argsort": (lambda x: np.argsort(x, -1, kind="stable"), dict(rows=3, n=4), {}),
+    "silu_and_mul_backward": (silu_and_mul_backward, dict(rows=3, n=4), {}),
     "sort": (lambda x: {"values": np.sort(x, -1), "indices": np.argsort(x, -1, kind="stable")}, dict(rows=3, n=4), {}),
     "top_k": (top_k, dict(rows=3, k=2, n=4), {}),
     "cast": (lambda x: x.astype(np.float32), dict(n=4), {"x": "int32"}),
@@ -211,6 +228,7 @@ FORMULAS = {
     "attention_lse": (weighted, dict(b=2, h=2, hkv=1, l=3, s=5, d=4, dv=4), {}),
     "sink_attention": (lambda q, k, v, sinks: weighted(q, k, v, sinks=sinks)["o"], dict(b=2, h=2, hkv=1, l=3, s=5, d=4, dv=4), {}),
     "alibi_attention": (alibi, dict(b=2, h=2, hkv=1, l=3, s=5, d=4, dv=4), {}),
+    "attention_backward": (attention_backward, dict(b=2, h=2, hkv=1, l=3, s=5, d=4, dv=4), {}),
     "paged_decode": (paged_decode, dict(b=2, h=2, hkv=1, d=4, pages=3, page=2, blocks=2), {"table": "int32", "lengths": "int32"}),
     "ragged_attention": (ragged, dict(t=3, s=5, h=2, hkv=1, d=4, sequences=1), {"q_ends": "int32", "k_ends": "int32"}),
     "lse_merge": (lambda o, lse: {"o": (softmax(lse, 0)[..., None] * o).sum(0), "lse": np.log(np.exp(lse).sum(0))}, dict(parts=2, rows=3, n=4), {}),
@@ -229,6 +247,9 @@ FORMULAS = {
     "rope_backward": (lambda dy, cos, sin: rope(dy, cos, -sin), dict(b=2, l=3, h=2, d=4),
                       {"layouts": {"dy": "[b,l,h,d]", "cos": "[l,d/2]", "sin": "[l,d/2]"}}),
     "embedding_backward": (lambda dy, indices: scatter_add(np.zeros((3, dy.shape[1])), indices, dy), dict(n=4, d=5), {"indices": "int64", "attrs": {"v": 3}}),
+    "all_reduce": (lambda x: x.sum(0, keepdims=True).repeat(len(x), 0), dict(ranks=2, n=4), {}),
+    "reduce_scatter": (lambda x: x.sum(0).reshape(2, -1), dict(ranks=2, n=4), {}),
+    "all_gather": (lambda x: x.reshape(1, -1).repeat(len(x), 0), dict(ranks=2, n=4), {}),
     "moe_fused": (moe_fused, dict(t=3, k=2, experts=2, d=4, h=5), {"experts_of": "int64"}),
     "embedding": (lambda table, tokens: table[tokens], dict(v=3, b=2, l=4, d=5), {"tokens": "int64"}),
     "index_select": (lambda x, indices: x[indices], dict(rows=3, n=4, k=5), {"indices": "int64"}),

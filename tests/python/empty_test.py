@@ -40,7 +40,8 @@ REFUSED = {
         "moe_fused:k moe_fused:experts moe_fused:d moe_fused:h paged_decode:hkv paged_decode:d "
         "paged_decode:pages paged_decode:page paged_decode:blocks ragged_attention:s ragged_attention:hkv ragged_attention:d "
         "ragged_attention:sequences attention_lse:hkv attention_lse:s attention_lse:d sink_attention:hkv sink_attention:s sink_attention:d "
-        "alibi_attention:hkv alibi_attention:s alibi_attention:d ").split()},
+        "alibi_attention:hkv alibi_attention:s alibi_attention:d attention_backward:hkv attention_backward:s attention_backward:d "
+        "all_reduce:ranks reduce_scatter:ranks all_gather:ranks").split()},
 }
 OPERATORS = dict(assay.operators())
 FORMULAS.update((op, (lambda x, *others: x, dict(n=4), {})) for op, parts in OPERATORS.items()  # functions of each element

@@ -41,7 +41,6 @@ const std::vector<OtherOperator>& OtherOperators() {
       {"selective_scan", "", {"mamba", "ssm", "selectivescanfn"}},
       {"gather", "", {"take"}},
       {"scatter_add", "", {"indexadd"}},
-      {"sort", "", {"argsort"}},
       {"cumsum", "", {"prefixsum", "cumulativesum"}},
       {"quantize", "", {"quantizelinear", "quantizepertensor"}},
       {"dequantize", "", {"dequantizelinear"}},
@@ -110,8 +109,8 @@ const std::vector<OtherName>& SameAttributes() {
 // Functions that frameworks have and no operator here is. The operator whose name is nearest is another function, as
 // gelu is to glu.
 constexpr std::string_view kOtherFunctions[] = {
-    "addcmul", "atan2", "avgpool2d",    "batchnorm", "concat",    "crossentropy", "cumprod", "digamma", "dropout",
-    "erfinv",  "glu",   "instancenorm", "lgamma",    "maxpool2d", "reglu",        "sinc",    "softmin", "transpose"};
+    "addcmul", "atan2",        "avgpool2d", "batchnorm", "concat", "crossentropy", "digamma", "dropout",  "erfinv",
+    "glu",     "instancenorm", "lgamma",    "maxpool2d", "reglu",  "sinc",         "softmin", "transpose"};
 
 // Attributes whose values are written otherwise, or count otherwise.
 const std::vector<OtherName>& AkinAttributes() {

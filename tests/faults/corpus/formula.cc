@@ -176,9 +176,12 @@ Entry EntryOf(const FormulaOperator& op, std::string name, std::function<std::st
 std::function<std::string(Description)> WhyNot(const FormulaOperator& op) {
   return [&op](Description d) -> std::string {
     const plugin::DType y = d.outputs()[0].dtype;
-    const bool compares = y == plugin::kBool8 && plugin::IsFloat(d.inputs()[0].dtype);
-    if (!op.Saturates() && !compares && plugin::IsInteger(y)) return "the corpus has formulas of real numbers";
-    return DefinitionFor(op, d).refusal();
+    const assay::formula::Definition definition = DefinitionFor(op, d);
+    if (!definition.refusal().empty()) return definition.refusal();
+    const Graph& graph = definition.graph();
+    const bool is_exact = y == plugin::kBool8 || graph.At(graph.outputs[0].node).places;
+    const bool is_of_reals = op.Saturates() || (is_exact && plugin::IsFloat(d.inputs()[0].dtype));
+    return plugin::IsInteger(y) && !is_of_reals ? "the corpus has formulas of real numbers" : "";
   };
 }
 

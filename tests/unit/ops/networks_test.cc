@@ -54,6 +54,8 @@ TEST(Networks, QueriesThatSeeNoKeyAreZeroAndNothingElse) {
   const std::string later = "/f32/b=1,h=1,hkv=1,l=3,s=2,d=1,dv=1,causal=1";
   ExpectExactZeros("alibi_attention" + later, {{1, 1, 1}, {2, 3}, {4, 5}, {0.5}}, {0});
   ExpectExactZeros("sink_attention" + later, {{1, 1, 1}, {2, 3}, {4, 5}, {0.5}}, {0});
+  ExpectExactZeros("lse_merge/f32/parts=2,rows=1,n=1", {{0, 0}, {-HUGE_VAL, -HUGE_VAL}}, {0});
+  ExpectExactZeros("attention_backward" + later, {{1, 1, 1}, {2, 3}, {4, 5}, {6, 7, 8}}, {0});
 }
 
 TEST(Networks, PagesHoldTheKeysOfSequences) {
@@ -77,6 +79,11 @@ TEST(Networks, PartsOfAttentionAreMergedByTheirSums) {
   const std::vector<Numbers> parts = {{1, 3}, {0, kLog3}};
   ExpectNear(ResultOf("lse_merge/f32/parts=2,rows=1,n=1", parts), {2.5});
   ExpectNear(ResultOf("lse_merge/f32/parts=2,rows=1,n=1", parts, 1), {2 * kLog2});
+  // A part without keys counts nothing; a query without keys in any part is one of attention without keys.
+  const std::vector<Numbers> one_empty = {{1, 3}, {-HUGE_VAL, kLog3}}, both_empty = {{0, 0}, {-HUGE_VAL, -HUGE_VAL}};
+  ExpectNear(ResultOf("lse_merge/f32/parts=2,rows=1,n=1", one_empty), {3});
+  EXPECT_THAT(ResultOf("lse_merge/f32/parts=2,rows=1,n=1", both_empty), ElementsAre(0));
+  EXPECT_THAT(ResultOf("lse_merge/f32/parts=2,rows=1,n=1", both_empty, 1), ElementsAre(-HUGE_VAL));
 }
 
 TEST(Networks, CodesHaveScalesOfTheirOwn) {
@@ -101,6 +108,7 @@ TEST(Networks, TransposedConvolutionsSpreadKernels) {
 }
 
 TEST(Networks, StatesGoThroughSequences) {
+  ExpectNear(ResultOf("cumprod/f32/rows=2,n=3", {{2, 3, -4, -1, 0, 5}}), {2, 6, -24, -1, 0, 0});
   const std::string conv = "causal_conv1d/f32/b=1,c=1,l=2,k=3";
   const std::vector<Numbers> operands = {{3, 4}, {1, 10, 100}, {0.5}, {1, 2}};
   ExpectNear(ResultOf(conv, operands), {321.5, 432.5});
@@ -108,6 +116,15 @@ TEST(Networks, StatesGoThroughSequences) {
   ExpectNear(ResultOf("linear_attention/f32/b=1,h=1,l=2,d=1,dv=1", {{1, 2}, {3, 4}, {5, 6}, {1, 0.5}}), {15, 63});
   ExpectNear(ResultOf("kv_cache_write/f32-f32-i64-f32/size=3,n=3,h=1,d=1", {{1, 2, 3}, {10, 20, 30}, {2, 0, 2}}),
              {20, 2, 30});
+}
+
+TEST(Networks, RanksGetSumsAndParts) {
+  const Numbers x = {1, 2, 10, 20};  // of two ranks
+  EXPECT_THAT(ResultOf("all_reduce/f32/ranks=2,n=2", {x}), ElementsAre(11, 22, 11, 22));
+  EXPECT_THAT(ResultOf("all_reduce/f32/ranks=2,n=2,reduction=mean", {x}), ElementsAre(5.5, 11, 5.5, 11));
+  EXPECT_THAT(ResultOf("reduce_scatter/f32/ranks=2,n=2", {x}), ElementsAre(11, 22));
+  EXPECT_THAT(ResultOf("all_gather/f32/ranks=2,n=2", {x}), ElementsAre(1, 2, 10, 20, 1, 2, 10, 20));
+  EXPECT_FALSE(TryBind("reduce_scatter/f32/ranks=2,n=3/fill=normal/seed=0"));
 }
 
 TEST(Networks, ExpertsAndRowsAreThoseOfTheirPlaces) {

@@ -126,13 +126,17 @@ struct OperatorTies {
   size_t output = 0;  // that has them
 };
 constexpr const char* kFunctions = "";  // a function's own error reaches both neighbours
-constexpr const char* kCopies = "";     // results are elements of the input
+constexpr const char* kCopies = "";     // results are elements of the input, or their places
 constexpr const char* kWide = "";       // no output is narrower than the sums
 constexpr OperatorTies kOperators[] = {
     {"adaptive_avg_pool", kFunctions},
     {"add", "add/bf16/n=70/fill=normal/seed=0"},
     {"alibi_attention", kFunctions},
+    {"all_gather", kCopies},
+    {"all_reduce", "all_reduce/bf16/ranks=9,n=70/fill=normal/seed=0"},
+    {"argsort", kCopies},
     {"attention", kFunctions},
+    {"attention_backward", kFunctions},
     {"attention_lse", kFunctions},
     {"avg_pool", kFunctions},
     {"batch_norm", kFunctions},
@@ -185,6 +189,7 @@ constexpr OperatorTies kOperators[] = {
     {"quantize", "quantize/f32-f32-i8/rows=3,n=70/fill=normal/seed=0"},
     {"ragged_attention", kFunctions},
     {"reduce", "reduce/bf16/shape=6x64,axes=1/fill=normal/seed=0"},
+    {"reduce_scatter", "reduce_scatter/f16/ranks=8,n=72/fill=normal/seed=0"},
     {"requantize", "requantize/i32-f32-i8/rows=3,n=70/fill=normal/seed=0"},
     {"rms_norm", kFunctions},
     {"rms_norm_backward", kFunctions},
@@ -196,6 +201,7 @@ constexpr OperatorTies kOperators[] = {
     {"selective_scan", kFunctions},
     {"silu_and_mul", kFunctions},
     {"sink_attention", kFunctions},
+    {"silu_and_mul_backward", kFunctions},
     {"softmax", kFunctions},
     {"softmax_backward", "softmax_backward/f16/rows=3,n=20/fill=normal/seed=0"},
     {"sort", kCopies},
@@ -218,7 +224,7 @@ constexpr std::string_view kElementwiseFunctions =
 constexpr std::string_view kExactElements =
     "abs cast ceil clip equal floor greater greater_equal isfinite isinf isnan less less_equal logical_and logical_not "
     "logical_or logical_xor maximum minimum neg not_equal relu relu6 round sign trunc where";
-constexpr std::string_view kProducts = "mul prelu square";
+constexpr std::string_view kProducts = "cumprod mul prelu square";
 
 // Ties that a twin decides: results that take them away from zero, and toward it, are wrong there.
 Wrong CountDecided(const Problem& problem, size_t output, const Twin& twin) {

@@ -141,12 +141,14 @@ COLUMNS = [
     Column("prelu", torch_more_ops.prelu, supports=only(per=("column", "tensor"))),
     *(Column(name, getattr(torch_more_ops, name)) for name in ("exp", "log", "tanh", "erf", "rsqrt", "sin", "cos")),
     Column("pow", torch_more_ops.power),
+    Column("cumprod", torch_more_ops.cumprod),
     Column("cumsum", torch_more_ops.cumsum),
     Column("cumsum", torch_more_ops.cumsum_typed, ("bf16-f32", "f16-f32"), "dtype-f32"),
     Column("cumsum", torch_more_ops.cumsum_typed, (*INTEGERS, *WIDER_SUMS), "integers"),
     # The documentation of torch.topk says nothing of which of equal elements it takes.
     Column("top_k", torch_more_ops.top_k, (*FLOATS, *INTEGERS), supports=only(tie="any")),
     Column("sort", torch_more_ops.sort, (*FLOATS, *INTEGERS, "bool")),
+    Column("argsort", torch_more_ops.argsort, (*(f"{dtype}-i64" for dtype in (*FLOATS, *INTEGERS, "bool") if dtype != "i64"), "i64")),
     Column("gather", torch_more_ops.gather),
     Column("scatter_add", torch_more_ops.scatter_add),
     Column("quantize", torch_more_ops.quantize, ("f32-f32-i8",)),
@@ -171,7 +173,7 @@ COLUMNS = [
 
 # Inductor (2.15) calls the eager functions for these operators; it cannot trace some steps of quantize. Those of
 # torch_everyday.py were not tried.
-_NOT_COMPILED = ("matmul", "conv", "cumsum", "fft", "top_k", "sort", "quantize", "cross_entropy_backward",
+_NOT_COMPILED = ("matmul", "conv", "cumprod", "cumsum", "fft", "top_k", "sort", "argsort", "quantize", "cross_entropy_backward",
                  *(column.op for column in torch_everyday.COLUMNS))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ._columns import FLOATS, Column, only
 
@@ -42,7 +43,27 @@ def gelu_backward(dy, x, *, approx="none", **_):
     return _aten.gelu_backward(dy, x, approximate=approx)
 
 
+def silu_and_mul_backward(dy, x, **_):
+    gate, up = x.chunk(2, -1)
+    return torch.cat((_aten.silu_backward(dy * up, gate), dy * F.silu(gate)), -1)
+
+
+def attention_backward(q, k, v, dout, *, causal=False, scale=0.0, **_):
+    """The gradients of scaled_dot_product_attention without a fused kernel: these want the forward pass's results."""
+    q, k, v = (x.detach().requires_grad_() for x in (q, k, v))
+    with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
+        o = F.scaled_dot_product_attention(q, k, v, is_causal=bool(causal), scale=scale or None, enable_gqa=q.shape[1] != k.shape[1])
+        return torch.autograd.grad(o, (q, k, v), dout)
+
+
+def _first_is_last(case):
+    """is_causal aligns at the first key, which is the last one where there are as many queries."""
+    return case.attrs["causal"] in (False, 0) or case.shapes["q"][2] == case.shapes["k"][2] or "it aligns queries at the first key"
+
+
 COLUMNS = [
+    Column("attention_backward", attention_backward, ("f32", "f64"), supports=_first_is_last),
+    Column("silu_and_mul_backward", silu_and_mul_backward, ("f32", "f64")),
     Column("conv_transpose", conv_transpose, ("f32", "f64")),
     Column("conv_backward_data", conv_backward_data, ("f32", "f64")),
     Column("conv_backward_weights", conv_backward_weights, ("f32", "f64")),

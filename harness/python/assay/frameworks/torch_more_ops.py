@@ -77,6 +77,10 @@ def rsqrt(x, **_):
     return torch.rsqrt(x)
 
 
+def cumprod(x, **_):
+    return torch.cumprod(x, -1)
+
+
 def cumsum(x, **_):
     return torch.cumsum(x, -1)
 
@@ -92,6 +96,10 @@ cumsum_typed.takes_result_types = True
 def top_k(x, *, k, smallest=False, tie="first", **_):
     values, indices = torch.topk(x, k, -1, largest=not smallest, sorted=True)
     return values, indices
+
+
+def argsort(x, *, descending=False, tie="first", **_):
+    return torch.argsort(x, dim=-1, descending=bool(descending), stable=tie == "first")
 
 
 def sort(x, *, descending=False, tie="first", **_):

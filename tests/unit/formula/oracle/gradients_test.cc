@@ -81,6 +81,8 @@ TEST(Gradients, OfElementsAndRowsAreDifferenceQuotients) {
     const std::string rest = std::string("n=9,approx=") + approx + "/fill=normal/seed=3";
     ExpectGradients("gelu/f32/" + rest, "gelu_backward/f32/" + rest, "dy");
   }
+  ExpectGradients("silu_and_mul/f32/rows=2,n=4/fill=normal/seed=3",
+                  "silu_and_mul_backward/f32/rows=2,n=4/fill=normal/seed=3", "dy");
   ExpectGradients("rope/f32/b=1,l=2,h=2,d=4/fill=normal/seed=3", "rope_backward/f32/b=1,l=2,h=2,d=4/fill=normal/seed=3",
                   "dy");
   ExpectGradients("embedding/f32-i64-f32/v=3,b=1,l=5,d=2/fill=normal/seed=3",
@@ -97,6 +99,13 @@ TEST(Gradients, OfRmsNormTakeWhatItsForwardPassKeeps) {
     rstd.push_back(1 / std::sqrt(squares / 5 + 1e-6));
   }
   ExpectGradients(id, "rms_norm_backward/f32/rows=2,n=5/fill=normal/seed=3", "dy", {}, {{"rstd", rstd}});
+}
+
+TEST(Gradients, OfAttentionAddUpOverTheQueryHeadsOfAKeyHead) {
+  for (const char* causal : {"0", "1"}) {
+    const std::string rest = std::string("f32/b=1,h=2,hkv=1,l=3,s=4,d=2,dv=3,causal=") + causal + "/fill=normal/seed=3";
+    ExpectGradients("attention_lse/" + rest, "attention_backward/" + rest, "dout");
+  }
 }
 
 // conv is linear in either operand, and exact on small integers.

@@ -105,8 +105,8 @@ TEST(FormulaRegistry, CorrectImplementationsAreAcceptedOnHardData) {
 }
 
 // Their twins take seconds each: scores inside of sums, or lanes that are drawn many times until one is long enough.
-constexpr const char* kSlowTwins[] = {"alibi_attention", "conv_transpose",   "grouped_gemm",  "moe_fused",
-                                      "paged_decode",    "ragged_attention", "sink_attention"};
+constexpr const char* kSlowTwins[] = {"alibi_attention", "attention_backward", "conv_transpose",   "grouped_gemm",
+                                      "moe_fused",       "paged_decode",       "ragged_attention", "sink_attention"};
 
 // Where something can be forgotten, the twin of that output shows it, in every type.
 void ExpectTwinsShowMissingTerms(bool slow) {
@@ -186,9 +186,11 @@ TEST(FormulaRegistry, TheRelationScaleSaysSomethingOfEachTypeList) {
       const Problem& problem = *plain;
       const auto scale = ScaleOf(*op, problem, 0);
       if (!scale) continue;
-      ++named;
       const std::vector<Tensor> inputs = op->MakeInputs(problem);
       const Golden golden = op->ComputeGolden(problem, 0, inputs, Tier::kFast);
+      // Zeros have no scale: gradients of scores where there is one key.
+      if (std::ranges::all_of(golden.value, [](double y) { return y == 0; })) continue;
+      ++named;
       const Contract contract = Declared(IsDouble(problem) ? "f64;math=2" : "f32acc;math=4");
       const BoundModel bound = op->Bound(problem, 0, golden, contract);
       Tensor output(problem.outputs[0].dtype, problem.outputs[0].shape);

@@ -297,9 +297,11 @@ TEST(LegalRows, DoNotLean) {
 TEST(LegalRows, CoverTheOperatorsWhoseRowsShareNumbers) {
   // Movement has no roundings, instance_norm is group_norm of one channel, and legal schedules of the others stand in
   // tests/faults alone.
-  const std::set<std::string> others = {
-      "concat",          "kv_cache_write", "pad",       "instance_norm", "grouped_gemm",     "cross_entropy_backward",
-      "alibi_attention", "attention_lse",  "lse_merge", "paged_decode",  "ragged_attention", "sink_attention"};
+  const std::set<std::string> others = {"concat",          "kv_cache_write",     "pad",
+                                        "instance_norm",   "grouped_gemm",       "cross_entropy_backward",
+                                        "alibi_attention", "attention_backward", "attention_lse",
+                                        "lse_merge",       "paged_decode",       "ragged_attention",
+                                        "sink_attention"};
   for (const FormulaOperator* op : AllFormulas()) {
     for (const CaseSpec& spec : op->FewCases()) {
       const Result<Problem> problem = op->Bind(spec);
