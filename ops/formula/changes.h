@@ -13,7 +13,7 @@ namespace assay::formula {
 
 struct GraphChange {
   int node = 0;
-  int rule = 0;      // of the table in changes.cc
+  int rule = 0;      // of the table in change_rules.cc
   int user = -1;     // the one node for which it differs; -1: all that read it
   std::string text;  // "x in place of x + bias"
 };

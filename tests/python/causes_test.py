@@ -293,6 +293,16 @@ class Causes(unittest.TestCase):
             with self.subTest(name):
                 self.assertNotIn("right result of", self.reason("matmul", [a, b], wrong))
 
+    def test_a_factor_of_one_row_is_no_rounding_of_all(self):
+        """Some rounding of the row's sum comes near any small factor, but it says one number, and other rows say nothing."""
+        q, k, v = (self.normals(1, 2, 16, 16) for _ in range(3))
+        for factor in 1 + np.array([3e-5, 4e-5, 6e-5, 1e-4, 2e-4, 3e-4, 2e-3]):
+            for row in range(0, 8, 2):
+                one = np.where(np.arange(16) == row, factor, 1)[:, None]
+                for op, operands, wrong in (("softmax", [self.normals(16, 40)], lambda x, one=one: softmax(x) * one),
+                                            ("attention", [q, k, v], lambda q, k, v, one=one: attention(q, k, v) * one)):
+                    self.assertNotIn("right result of", self.reason(op, operands, wrong), (op, factor, row))
+
     def test_a_bug_of_some_places_is_named_with_them(self):
         a, b = self.normals(32, 40), self.normals(40, 32)
         tile = np.indices((32, 32)).max(0) < 8
