@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "harness/tools/explain/forms.h"
+#include "harness/tools/explain/mask_change.h"
 #include "harness/tools/explain/padding_change.h"
 #include "ops/formula_operator.h"
 
@@ -301,6 +302,8 @@ Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
     case OperandChange::kPaddedRound:
       return PadTensor(tensor, change);
     case OperandChange::kExchanged:
+    case OperandChange::kSeesOneMore:
+    case OperandChange::kSeesOneLess:
       break;
   }
   return tensor.Clone();
@@ -310,6 +313,7 @@ Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
 
 std::vector<CaseChange> ListChanges(const Operator& op, const Problem& problem) {
   std::vector<CaseChange> changes;
+  AddMasks(problem, changes);  // whose slices are single queries: attributes take whole heads
   for (const ResolvedAttr& attr : problem.attrs) {
     for (std::string& value : ValuesNear(DefinitionOf(op, attr.key), attr)) changes.push_back({attr.key, value});
   }
@@ -340,6 +344,7 @@ std::vector<CaseChange> ListFormulaChanges(const Operator& op, const Problem& pr
 
 std::optional<Problem> ChangeCase(const Operator& op, const Problem& problem, const CaseChange& change) {
   if (!change.margins.empty()) return BindPadded(op, problem, change);
+  if (IsOfMask(change)) return BindMasked(op, problem);
   if (change.key.empty()) return problem;
   CaseSpec spec = problem.spec;
   std::erase_if(spec.attrs, [&](const auto& attr) { return attr.first == change.key; });
@@ -363,7 +368,11 @@ std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const CaseCh
     std::swap(changed[change.input], changed[change.other]);
     return changed;
   }
-  changed[change.input] = ChangeOperand(inputs[change.input], change);
+  if (IsOfMask(change)) {
+    changed.push_back(MakeMask(inputs, change));
+  } else {
+    changed[change.input] = ChangeOperand(inputs[change.input], change);
+  }
   return changed;
 }
 
@@ -418,6 +427,10 @@ std::string DescribeChange(const Problem& problem, const CaseChange& change) {
       return fmt::format("the operand {} padded by its mirror image, not by zeros", name);
     case OperandChange::kPaddedRound:
       return fmt::format("the operand {} padded by its other end, not by zeros", name);
+    case OperandChange::kSeesOneMore:
+      return "a causal mask that shows one key more";
+    case OperandChange::kSeesOneLess:
+      return "a causal mask that shows one key less";
     case OperandChange::kWithout:
       return fmt::format("the operand {} without its {}", name, TermsText(change));
     case OperandChange::kTwice:

@@ -42,6 +42,8 @@ enum class OperandChange : uint8_t {
   kPaddedByEdge,  // the zeros around images are the nearest elements, their mirror image, or those of the other end
   kPaddedByMirror,
   kPaddedRound,
+  kSeesOneMore,  // a causal mask of attention shows one key more or less; queries see keys up to `by` places further on
+  kSeesOneLess,
 };
 
 inline constexpr size_t kAllAxes = SIZE_MAX;

@@ -303,6 +303,14 @@ class FormulaCauses {
   FoundCauses& causes_;
 };
 
+// Factors of transforms that are normalised otherwise: by the number of their points, or by its root.
+std::vector<double> ListNorms(const Problem& problem) {
+  if (problem.spec.op != "fft") return {};
+  double points = 1;
+  for (const int64_t extent : problem.List("n")) points *= static_cast<double>(extent);
+  return {1 / points, points, 1 / std::sqrt(points), std::sqrt(points)};
+}
+
 // Whether a transform by stages with a mistake is much nearer to the elements of the first wrong one's batch.
 bool IsNearOneBatch(const WrongResult& result, const StageMistake& mistake, std::span<const double> x) {
   const Tensor& got = result.got[result.output];
@@ -414,7 +422,7 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, double seconds) {
   };
   // A few places are likelier to be stored wrongly than to be computed of other operands.
   std::vector<std::pair<CaseChange, ResultFit>> stored;
-  for (OutputChange& change : ListOutputChanges(result.got[result.output])) {
+  for (OutputChange& change : ListOutputChanges(result.got[result.output], ListNorms(result.problem))) {
     change.output = result.output;
     ResultFit fit;
     const Reach reach = places.Explain(change, fit);

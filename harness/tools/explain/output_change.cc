@@ -50,8 +50,10 @@ int64_t FindSource(const OutputChange& change, const Shape& shape, int64_t eleme
   return element + ((from < 0 || from >= extent ? i : from) - i) * stride;
 }
 
-double Undo(Kind kind, double value, bool is_imaginary) {
+double Undo(const OutputChange& change, double value, bool is_imaginary) {
+  const Kind kind = change.kind;
   return kind == Kind::kNegated                      ? -value
+         : kind == Kind::kScaled                     ? value / change.factor
          : kind == Kind::kConjugated && is_imaginary ? -value
          : kind == Kind::kDoubled                    ? value / 2
          : kind == Kind::kHalved                     ? 2 * value
@@ -132,8 +134,9 @@ std::string LayoutText(size_t axis, int64_t axes) {
                    : fmt::format("axis {} lay behind axis {}", axis, static_cast<int64_t>(axis) + axes);
 }
 
-std::vector<OutputChange> ListOutputChanges(const Tensor& got) {
+std::vector<OutputChange> ListOutputChanges(const Tensor& got, std::span<const double> factors) {
   std::vector<OutputChange> changes = {{Kind::kZeros}, {Kind::kNegated}, {Kind::kDoubled}, {Kind::kHalved}};
+  for (const double factor : factors) changes.push_back({.kind = Kind::kScaled, .factor = factor});
   const Shape& shape = got.shape();
   for (size_t axis = shape.size(); axis-- > 0;) {
     if (shape[axis] < 2) continue;
@@ -176,8 +179,7 @@ bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tens
     }
     const int64_t part = change.kind == Kind::kPartsExchanged ? 1 - i % parts : i % parts;
     const int64_t source = FindSource(change, got.shape(), i / parts) * parts + part;
-    const double undone =
-        change.kind == Kind::kFlipped ? FlipBit(got, i, change.bits) : Undo(change.kind, value, part == 1);
+    const double undone = change.kind == Kind::kFlipped ? FlipBit(got, i, change.bits) : Undo(change, value, part == 1);
     const Judgement judged = judge.Judge(source, undone);
     if (!judged.accepted || judge.IsOpen(source)) return false;
     hit(i, judged);
@@ -196,6 +198,9 @@ std::string DescribeOutputChange(const std::string& output, const OutputChange& 
       return what + " doubled";
     case Kind::kHalved:
       return what + " halved";
+    case Kind::kScaled:
+      return change.factor < 1 ? fmt::format("{} divided by {:.6g}", what, 1 / change.factor)
+                               : fmt::format("{} multiplied by {:.6g}", what, change.factor);
     case Kind::kNeighbours:
       return fmt::format("{} with neighbours along axis {} exchanged", what, change.axis);
     case Kind::kOtherLayout:

@@ -20,6 +20,7 @@ struct OutputChange {
     kNegated,
     kDoubled,
     kHalved,
+    kScaled,  // by `factor`
     kNeighbours,
     kShifted,
     kTransposed,
@@ -38,6 +39,7 @@ struct OutputChange {
   bool round = false;  // kShifted: at the end what belongs at the other end, else what belongs there
   int bits = 0;        // kRounded: significant ones that are left; kFlipped: number of the one, from the last on
   size_t output = 0;
+  double factor = 1;
 };
 
 // The place whose number has the bits of `i` in the other order. Precondition: an extent that IsBitReversible.
@@ -48,7 +50,8 @@ inline bool IsBitReversible(int64_t extent) {
 // "axes 1 and 2 lay in the other order"
 std::string LayoutText(size_t axis, int64_t axes);
 
-std::vector<OutputChange> ListOutputChanges(const Tensor& got);
+// `factors`: by which results of the operator may be multiplied that are normalised otherwise.
+std::vector<OutputChange> ListOutputChanges(const Tensor& got, std::span<const double> factors);
 
 // Whether the value at each of these places is what the change makes of a right result. `places` are indices of golden
 // values, nullptr all of them, `values` are those of `got`; `hit` is told how each is judged then.
