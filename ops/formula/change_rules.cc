@@ -114,20 +114,25 @@ bool IsRead(Expr factor) {
   return factor.node().kind == Kind::kConst || factor.node().kind == Kind::kIn;
 }
 
-// k a + b and k (a + b), where k is read: which addends a factor is meant for.
+bool IsSum(const Node& node) {
+  return Maps(node, Function::kAdd) || Maps(node, Function::kSub);
+}
+
+// k a + b and k (a + b), or differences, where k is read: which addends a factor is meant for.
 ChangedExpr MoveAddendIntoFactor(const ChangedPlace& p) {
-  if (!p.Is(Function::kAdd)) return std::nullopt;
+  if (!IsSum(p.node)) return std::nullopt;
   const std::vector<int> factors = p.Arg(0).node().args;
   if (!Maps(p.Arg(0).node(), Function::kMul)) return std::nullopt;
   const Expr left{&p.graph, factors[0]}, factor{&p.graph, factors[1]};
-  return IsRead(factor) ? ChangedExpr((left + p.Arg(1)) * factor) : std::nullopt;
+  return IsRead(factor) ? ChangedExpr(MapTo(p.node.function, {left, p.Arg(1)}) * factor) : std::nullopt;
 }
 template <size_t kAddend>
 ChangedExpr TakeFactorOfOneAddend(const ChangedPlace& p) {
-  if (!p.Is(Function::kMul) || !IsRead(p.Arg(1))) return std::nullopt;
-  const std::vector<int> addends = p.Arg(0).node().args;
-  if (!Maps(p.Arg(0).node(), Function::kAdd)) return std::nullopt;
-  return Expr{&p.graph, addends[kAddend]} * p.Arg(1) + Expr{&p.graph, addends[1 - kAddend]};
+  if (!p.Is(Function::kMul) || !IsRead(p.Arg(1)) || !IsSum(p.Arg(0).node())) return std::nullopt;
+  const Node sum = p.Arg(0).node();
+  std::vector<Expr> addends = {{&p.graph, sum.args[0]}, {&p.graph, sum.args[1]}};
+  addends[kAddend] = addends[kAddend] * p.Arg(1);
+  return MapTo(sum.function, addends);
 }
 
 // An operand by which a result is multiplied, as a weight: with 1 added, as models store it that subtract 1, or twice.
@@ -263,6 +268,19 @@ ChangedExpr MoveElements(const ChangedPlace& p) {
   return Append(p.graph, std::move(node));
 }
 
+// Elements of blocks, as query heads that share a key head, are taken in turn.
+ChangedExpr ReadInTurn(const ChangedPlace& p) {
+  if (p.node.kind != Kind::kAt || !p.node.more_from.empty()) return std::nullopt;
+  const int64_t extent = p.graph.Extent(p.node.from_axis), places = std::ssize(p.node.index);
+  if (extent < 2 || places <= extent || places % extent != 0) return std::nullopt;
+  Node node = p.node;
+  for (int64_t i = 0; i < places; ++i) {
+    if (node.index[static_cast<size_t>(i)] != i / (places / extent)) return std::nullopt;
+    node.index[static_cast<size_t>(i)] = i % extent;
+  }
+  return Append(p.graph, std::move(node));
+}
+
 // An exclusive sum has the terms before its own alone.
 ChangedExpr ExcludeOwnTerm(const ChangedPlace& p) {
   return p.node.kind == Kind::kRecur && p.node.args.size() == 1 ? ChangedExpr(p.self - p.Arg(0)) : std::nullopt;
@@ -384,6 +402,7 @@ constexpr ChangeRule kRules[] = {
     {Replace<Function::kOr, Function::kAnd>},
     {ReduceMagnitudes},
     {StartAtZero},
+    {ReadInTurn, "{1}, and what is read alike, in turn, not in blocks", nullptr, true},
     {MoveElements<1>, "{1} shifted by one"},
     {MoveElements<-1>, "{1} shifted by one"},
     {ReplaceConstant<WholeBlocks<16>>},

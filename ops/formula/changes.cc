@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ops/formula/change_rules.h"
 #include "ops/formula/expr_parts.h"
 #include "ops/formula/formula_text.h"
@@ -22,6 +24,12 @@ struct Remade {
   int before = 0, after = 0;  // the node that was meant, and what stands in its place
 };
 
+// Whether a node takes the places of another operand that this one takes: keys and values that share their heads.
+bool IsAlike(const Node& a, const Node& b) {
+  return a.kind == Kind::kAt && b.kind == Kind::kAt && a.axis == b.axis && a.from_axis == b.from_axis &&
+         a.index == b.index && a.more_axes == b.more_axes && a.more_from == b.more_from;
+}
+
 // The change holds for `user` alone, or for all that read the node.
 std::optional<Remade> Remake(const Graph& graph, int at, int user, const ChangeRule& rule) {
   Remade made{
@@ -34,14 +42,18 @@ std::optional<Remade> Remake(const Graph& graph, int at, int user, const ChangeR
     const Node kept = node;
     const Expr self = Append(made.graph, std::move(node));
     place.push_back(self.id);
-    if (i != at) continue;
+    const bool is_alike = rule.of_alike && IsAlike(kept, graph.At(at));
+    if (i != at && !is_alike) continue;
     const ChangedExpr changed = rule.make({made.graph, kept, self});
     if (!changed || changed->node().axes != kept.axes) return std::nullopt;
     made.before = self.id;
     made.after = changed->id;
     if (user < 0) place.back() = changed->id;
   }
-  for (OutputInfo& output : made.graph.outputs) output.node = place[static_cast<size_t>(output.node)];
+  for (OutputInfo& output : made.graph.outputs) {
+    const bool is_kept = user == kAllButOutputs && output.node == at;
+    output.node = is_kept ? made.before : place[static_cast<size_t>(output.node)];
+  }
   return made;
 }
 
@@ -72,7 +84,10 @@ std::vector<std::vector<int>> FindApplicable(const Graph& graph) {
     before.nodes.resize(static_cast<size_t>(node) + 1);
     for (size_t rule = 0; rule < applicable.size(); ++rule) {
       const ChangedExpr changed = rules[rule].make({before, graph.At(node), {&before, node}});
-      const bool fits = changed && changed->node().axes == graph.At(node).axes;
+      const auto is_alike = [&](const Node& later) { return IsAlike(later, graph.At(node)); };
+      const bool is_known =
+          rules[rule].of_alike && std::any_of(graph.nodes.begin() + node + 1, graph.nodes.end(), is_alike);
+      const bool fits = changed && changed->node().axes == graph.At(node).axes && !is_known;
       before.nodes.resize(static_cast<size_t>(node) + 1);
       if (fits) applicable[rule].push_back(node);
     }
@@ -91,7 +106,9 @@ std::vector<GraphChange> ListGraphChanges(const Graph& graph) {
     const std::optional<Remade> made = Remake(graph, node, user, row);
     if (!made) return;
     const std::string after = FormulaText(made->graph, made->after), before = FormulaText(made->graph, made->before);
-    const std::string where = user < 0 ? "" : " in " + FormulaText(graph, user);
+    const std::string where = user == kAllButOutputs ? ", except where it is stored"
+                              : user < 0             ? ""
+                                                     : " in " + FormulaText(graph, user);
     const TermRange terms = row.terms == nullptr ? TermRange{} : row.terms(graph.ExtentOf(graph.At(node).reduced));
     const std::string what = fmt::format(fmt::runtime(row.text), after, before, terms.end - terms.begin);
     changes.push_back({node, rule, user, what + where});
@@ -103,6 +120,8 @@ std::vector<GraphChange> ListGraphChanges(const Graph& graph) {
   for (const std::vector<int>& nodes : applicable) {
     for (const int node : nodes) {
       const std::vector<int>& of_node = users[static_cast<size_t>(node)];
+      const auto is_stored = std::ranges::find(graph.outputs, node, &OutputInfo::node) != graph.outputs.end();
+      if (is_stored && !of_node.empty()) add(node, static_cast<int>(&nodes - applicable.data()), kAllButOutputs);
       if (of_node.size() < 2) continue;
       for (const int user : of_node) add(node, static_cast<int>(&nodes - applicable.data()), user);
     }

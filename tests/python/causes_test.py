@@ -97,6 +97,7 @@ REAL = {"kind": "r2c"}
 # Each has what was done, by which words it is named, the type of the operand [3, 64], what was computed, and attributes.
 TRANSFORMS = [
     ("not normalised", "norm=none", "c8", np.fft.fft, {"norm": "ortho"}),
+    ("normalised, which nobody asked for", "output y divided by 64", "c8", lambda x: np.fft.fft(x) / 64, {}),
     ("inverse, not forward", "dir=inv", "c8", lambda x: np.fft.ifft(x) * 64, {}),
     ("the operand is not put into bit-reversed order", "operand x in bit-reversed order along axis 1", "c8", lambda x: np.fft.fft(x[:, BIT_REVERSED]), {}),
     ("results are left in bit-reversed order", "output y in bit-reversed order along axis 1", "c8", lambda x: np.fft.fft(x)[:, BIT_REVERSED], {}),

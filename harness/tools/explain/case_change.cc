@@ -379,6 +379,10 @@ std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const CaseCh
 std::string DescribeChange(const Problem& problem, const CaseChange& change) {
   if (change.formula) return "the formula with " + change.formula->text;
   if (change.stages) return DescribeStageMistake(*change.stages);
+  if (change.output && change.output->kind == OutputChange::Kind::kOperand) {
+    return fmt::format("the operand {} in place of the output {}", problem.inputs[change.output->input].name,
+                       problem.outputs[change.output->output].name);
+  }
   if (change.output) return DescribeOutputChange(problem.outputs[change.output->output].name, *change.output);
   const std::string& name = problem.inputs[change.input].name;
   switch (change.kind) {

@@ -164,14 +164,15 @@ std::vector<OutputChange> ListOutputChanges(const Tensor& got, std::span<const d
 }
 
 bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tensor& got, std::span<const double> values,
-               const std::vector<int64_t>* places, const std::function<void(int64_t, const Judgement&)>& hit) {
+               std::span<const double> operand, const std::vector<int64_t>* places,
+               const std::function<void(int64_t, const Judgement&)>& hit) {
   if (change.kind == Kind::kRounded) return IsRounded(change.bits, judge, values, places);
   const int64_t parts = std::ssize(values) / got.size();
   for (int64_t n = 0; n < CountPlaces(values, places); ++n) {
     const int64_t i = PlaceAt(n, places);
     const double value = values[static_cast<size_t>(i)];
-    if (change.kind == Kind::kZeros) {
-      if (value != 0) return false;
+    if (change.kind == Kind::kZeros || change.kind == Kind::kOperand) {
+      if (value != (change.kind == Kind::kZeros ? 0 : operand[static_cast<size_t>(i)])) return false;
       Judgement zero = judge.Judge(i, value);
       zero.error = 0;
       hit(i, zero);
@@ -192,6 +193,8 @@ std::string DescribeOutputChange(const std::string& output, const OutputChange& 
   switch (change.kind) {
     case Kind::kZeros:
       return what + " all 0";
+    case Kind::kOperand:
+      return fmt::format("operand {} in place of {}", change.input, what);
     case Kind::kNegated:
       return what + " negated";
     case Kind::kDoubled:

@@ -188,6 +188,8 @@ Reach WrongPlaces::Explain(const OutputChange& change, ResultFit& fit) const {
   const auto is_right = [&](const auto& other) { return other.get() == &output || other->places.empty(); };
   if (!std::ranges::all_of(outputs_, is_right)) return Reach::kNothing;
   fit = {.values = std::ssize(output.values)};
+  const bool is_operand = change.kind == OutputChange::Kind::kOperand;
+  const std::vector<double> operand = is_operand ? result_.inputs[change.input].ToDoubles() : std::vector<double>();
   double bits = 0;
   const auto add = [&](int64_t i, const Judgement& hit) {
     const double value = output.values[static_cast<size_t>(i)];
@@ -197,7 +199,7 @@ Reach WrongPlaces::Explain(const OutputChange& change, ResultFit& fit) const {
   const bool counts = change.kind != OutputChange::Kind::kRounded;
   const auto explains = [&](const std::vector<int64_t>* places) {
     bits = 0;
-    return IsChanged(change, judge(), result_.got[result_.output], output.values, places, add);
+    return IsChanged(change, judge(), result_.got[result_.output], output.values, operand, places, add);
   };
   const bool has_wrong = !output.places.empty();
   if (!has_wrong && counts && result_.least_bits > 0) return Reach::kNothing;    // what moves shows beyond bounds
