@@ -304,6 +304,21 @@ class Causes(unittest.TestCase):
                                             ("attention", [q, k, v], lambda q, k, v, one=one: attention(q, k, v) * one)):
                     self.assertNotIn("right result of", self.reason(op, operands, wrong), (op, factor, row))
 
+    def test_an_output_is_rounded_only_where_its_errors_are_those_of_that_rounding(self):
+        x = self.normals(64, 300)
+
+        def running(x):
+            mean = np.zeros(len(x))
+            for k, column in enumerate(x.T):
+                mean = narrow.bits(mean + (column - mean) / (k + 1), 16)
+            return mean
+        self.assertNotIn("output y rounded", self.reason("reduce", [x], running, axes=[1], kind="mean", explain="full"))
+
+    def test_a_running_sum_that_is_stored_once_is_named(self):
+        a, b = self.normals(40, 200), self.normals(200, 24)
+        self.assertIn("behaves like bf16 a running sum after 192 of 200 terms (mid=bf16)", self.reason(
+            "matmul", [a, b], lambda a, b: narrow.bf16(a[:, :192] @ b[:192]) + a[:, 192:] @ b[192:]))
+
     def test_a_bug_of_some_places_is_named_with_them(self):
         a, b = self.normals(32, 40), self.normals(40, 32)
         tile = np.indices((32, 32)).max(0) < 8
