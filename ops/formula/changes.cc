@@ -3,393 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-#include <cmath>
+#include <algorithm>
 
+#include "ops/formula/change_rules.h"
 #include "ops/formula/expr_parts.h"
 #include "ops/formula/formula_text.h"
 
 namespace assay::formula {
 namespace {
-
-using Made = std::optional<Expr>;
-
-// A node of the graph that is being made, and its operands there.
-struct Place {
-  Graph& graph;
-  const Node node;
-  Expr self;
-
-  Expr Arg(size_t i) const { return {&graph, node.args[i]}; }
-  bool Is(Function function) const { return Maps(node, function); }
-  bool IsFunctionOf(size_t operands) const { return node.kind == Kind::kMap && node.args.size() == operands; }
-};
-
-template <size_t kOperand, size_t kOf>
-Made TakeOperand(const Place& p) {
-  return p.IsFunctionOf(kOf) ? Made(p.Arg(kOperand)) : std::nullopt;
-}
-
-Made ExchangeOperands(const Place& p) {
-  const bool symmetric = p.Is(Function::kAdd) || p.Is(Function::kMul) || p.Is(Function::kMaximum) ||
-                         p.Is(Function::kMinimum) || p.Is(Function::kEqual) || p.Is(Function::kAnd) ||
-                         p.Is(Function::kOr);
-  if (!p.IsFunctionOf(2) || symmetric) return std::nullopt;
-  return MapTo(p.node.function, {p.Arg(1), p.Arg(0)});
-}
-
-Made ExchangeBranches(const Place& p) {
-  if (!p.Is(Function::kSelect)) return std::nullopt;
-  return MapTo(Function::kSelect, {p.Arg(0), p.Arg(2), p.Arg(1)});
-}
-
-template <Function kFrom, Function kTo>
-Made Replace(const Place& p) {
-  if (!p.Is(kFrom)) return std::nullopt;
-  std::vector<Expr> operands;
-  for (size_t i = 0; i < p.node.args.size(); ++i) operands.push_back(p.Arg(i));
-  return MapTo(kTo, operands);
-}
-
-Made NegateResult(const Place& p) {
-  return p.Is(Function::kMul) || p.node.kind == Kind::kSum ? Made(-p.self) : std::nullopt;
-}
-
-// A kernel may add an epsilon to the root instead of what is under it.
-Made MoveAddendOutOfRoot(const Place& p) {
-  if (!p.Is(Function::kSqrt) && !p.Is(Function::kRsqrt)) return std::nullopt;
-  const Node& sum = p.Arg(0).node();
-  if (!Maps(sum, Function::kAdd)) return std::nullopt;
-  const Expr left{&p.graph, sum.args[0]}, right{&p.graph, sum.args[1]};
-  if (right.node().kind != Kind::kConst) return std::nullopt;
-  const Expr moved = Sqrt(left) + right;
-  return p.Is(Function::kSqrt) ? moved : 1.0 / moved;
-}
-
-template <auto kNumber>
-Made ReplaceConstant(const Place& p) {
-  if (p.node.kind != Kind::kConst) return std::nullopt;
-  const double value = kNumber(p.node.constant);
-  if (!std::isfinite(value) || value == p.node.constant) return std::nullopt;
-  return Const(p.graph, value);
-}
-
-double OneLess(double x) {
-  return x == std::trunc(x) && std::fabs(x) > 1 ? x - 1 : x;
-}
-double OneMore(double x) {
-  return x == std::trunc(x) && std::fabs(x) > 1 ? x + 1 : x;
-}
-double ToNothing(double) {
-  return 0;
-}
-double Negative(double x) {
-  return -x;
-}
-double Twice(double x) {
-  return 2 * x;
-}
-double Half(double x) {
-  return x / 2;
-}
-double Square(double x) {
-  return x * x;
-}
-double Root(double x) {
-  return std::sqrt(std::fabs(x));
-}
-double Inverse(double x) {
-  return 1 / x;
-}
-template <int kPower>
-double Decades(double x) {
-  return std::fabs(x) < 0.01 ? x * std::pow(10.0, kPower) : x;  // an epsilon
-}
-
-// A count of elements, padded.
-template <int kBlock>
-double WholeBlocks(double x) {
-  return x == std::trunc(x) && x > kBlock ? std::ceil(x / kBlock) * kBlock : x;
-}
-
-Made ReplaceSumByMean(const Place& p) {
-  if (p.node.kind != Kind::kSum) return std::nullopt;
-  return p.self / static_cast<double>(p.graph.ExtentOf(p.node.reduced));
-}
-
-template <Kind kFrom, Kind kTo>
-Made ReplaceReduction(const Place& p) {
-  if (p.node.kind != kFrom) return std::nullopt;
-  Node node = p.node;
-  node.kind = kTo;
-  node.non_negative = p.Arg(0).node().non_negative;
-  node.least = 0;
-  return Append(p.graph, std::move(node));
-}
-
-// k a + b and k (a + b), where k is a number: which addends a factor is meant for.
-Made MoveAddendIntoFactor(const Place& p) {
-  if (!p.Is(Function::kAdd)) return std::nullopt;
-  const std::vector<int> factors = p.Arg(0).node().args;
-  if (!Maps(p.Arg(0).node(), Function::kMul)) return std::nullopt;
-  const Expr left{&p.graph, factors[0]}, factor{&p.graph, factors[1]};
-  return factor.node().kind == Kind::kConst ? Made((left + p.Arg(1)) * factor) : std::nullopt;
-}
-template <size_t kAddend>
-Made TakeFactorOfOneAddend(const Place& p) {
-  if (!p.Is(Function::kMul) || p.Arg(1).node().kind != Kind::kConst) return std::nullopt;
-  const std::vector<int> addends = p.Arg(0).node().args;
-  if (!Maps(p.Arg(0).node(), Function::kAdd)) return std::nullopt;
-  return Expr{&p.graph, addends[kAddend]} * p.Arg(1) + Expr{&p.graph, addends[1 - kAddend]};
-}
-
-// Every kPeriod-th term is left out, the kRest-th of each: a lane that nobody adds.
-template <int64_t kPeriod, int64_t kRest>
-Made LoseLane(const Place& p) {
-  if (p.node.kind != Kind::kSum || !std::has_single_bit(p.node.reduced)) return std::nullopt;
-  const Axis axis{std::countr_zero(p.node.reduced), p.graph.ExtentOf(p.node.reduced)};
-  if (axis.extent < 2 * kPeriod) return std::nullopt;
-  const Expr is_lost = At(Index(p.graph, axis), axis, axis, [](int64_t i) { return i % kPeriod == kRest ? 1 : 0; });
-  Node node = p.node;
-  node.args[0] = Select(Less(is_lost, Const(p.graph, 1)), p.Arg(0), Const(p.graph, 0)).id;
-  node.non_negative = p.Arg(0).node().non_negative;
-  node.least = 0;
-  return Append(p.graph, std::move(node));
-}
-
-// Some of the terms that are added or multiplied, of `n` in row-major order.
-struct TermRange {
-  int64_t begin = 0, end = 0;
-};
-constexpr TermRange FirstTerm(int64_t) {
-  return {0, 1};
-}
-constexpr TermRange MiddleTerm(int64_t n) {
-  return {n / 2, n / 2 + 1};
-}
-constexpr TermRange LastTerm(int64_t n) {
-  return {n - 1, n};
-}
-constexpr TermRange FirstHalf(int64_t n) {
-  return {0, n / 2};
-}
-constexpr TermRange SecondHalf(int64_t n) {
-  return {n / 2, n};
-}
-template <int64_t kBlock>
-constexpr TermRange FirstBlock(int64_t n) {
-  return {0, n > kBlock ? kBlock : 0};
-}
-// Behind the last whole block of kBlock, or that block. A smaller block that begins there says it, too.
-constexpr int64_t kLeastBlock = 4;
-template <int64_t kBlock>
-constexpr TermRange LastBlock(int64_t n) {
-  const int64_t begin = (n - 1) / kBlock * kBlock, of_half = (n - 1) / (kBlock / 2) * (kBlock / 2);
-  const bool is_known = kBlock > kLeastBlock && begin == of_half;
-  return begin == 0 || is_known || n - begin < 2 ? TermRange{} : TermRange{begin, n};
-}
-// The last kBlock terms, as a vector that ends with them.
-template <int64_t kBlock>
-constexpr TermRange LastVector(int64_t n) {
-  const int64_t rest = n % kBlock;
-  return n < kBlock || rest == 0 ? TermRange{} : TermRange{n - kBlock, n - rest};
-}
-
-// The terms are left out, for which a number stands that changes nothing, or taken twice.
-template <TermRange (*kRange)(int64_t), bool kTwice>
-Made ChangeTerms(const Place& p) {
-  const bool is_sum = p.node.kind == Kind::kSum;
-  if (!is_sum && (kTwice || p.node.kind != Kind::kProd)) return std::nullopt;
-  const int64_t terms = p.graph.ExtentOf(p.node.reduced);
-  const TermRange range = kRange(terms);
-  if (terms < 2 || range.begin == range.end) return std::nullopt;
-  std::optional<Expr> index;  // of a term, over all reduced axes
-  int64_t inner = terms;
-  for (AxisSet axes = p.node.reduced; axes != 0; axes &= axes - 1) {
-    const int axis = std::countr_zero(axes);
-    const int64_t extent = p.graph.Extent(axis);
-    inner /= extent;
-    const Expr along = Index(p.graph, {axis, extent}) * static_cast<double>(inner);
-    index = index ? *index + along : along;
-  }
-  const auto number = [&](int64_t i) { return Const(p.graph, static_cast<double>(i)); };
-  const Expr is_kept = Or(Less(*index, number(range.begin)), LessEqual(number(range.end), *index));
-  const Expr instead = kTwice ? p.Arg(0) + p.Arg(0) : Const(p.graph, is_sum ? 0 : 1);
-  Node node = p.node;
-  node.args[0] = Select(is_kept, p.Arg(0), instead).id;
-  node.non_negative = p.Arg(0).node().non_negative;
-  node.least = 0;
-  return Append(p.graph, std::move(node));
-}
-
-constexpr double kLogOf2 = 0x1.62e42fefa39efp-1;
-
-// The exponential and the logarithm in base 2, without the factor that makes them those in base e, or with a factor of
-// five digits.
-Made TakeExponentialOfTwo(const Place& p) {
-  return p.Is(Function::kExp) ? Made(Exp(p.Arg(0) * kLogOf2)) : std::nullopt;
-}
-Made TakeLogarithmOfTwo(const Place& p) {
-  return p.Is(Function::kLog) ? Made(p.self / kLogOf2) : std::nullopt;
-}
-Made TakeShortLogarithmOfE(const Place& p) {
-  return p.Is(Function::kExp) ? Made(Exp(p.Arg(0) * (1.4427 * kLogOf2))) : std::nullopt;
-}
-
-Made ReduceMagnitudes(const Place& p) {
-  if (!IsReduction(p.node.kind) || p.Arg(0).node().non_negative) return std::nullopt;
-  Node node = p.node;
-  node.args[0] = Abs(p.Arg(0)).id;
-  return Append(p.graph, std::move(node));
-}
-
-// Its accumulator starts at 0 instead of at the least number.
-Made StartAtZero(const Place& p) {
-  if (p.node.kind != Kind::kMax && p.node.kind != Kind::kMin) return std::nullopt;
-  const Function function = p.node.kind == Kind::kMax ? Function::kMaximum : Function::kMinimum;
-  return MapTo(function, {p.self, Const(p.graph, 0)});
-}
-
-template <int kBy>
-Made MoveElements(const Place& p) {
-  if (p.node.kind != Kind::kAt || !p.node.more_from.empty()) return std::nullopt;
-  const int64_t extent = p.graph.Extent(p.node.from_axis);
-  Node node = p.node;
-  for (int64_t& place : node.index) place = place < 0 ? place : (place + kBy + extent) % extent;
-  return Append(p.graph, std::move(node));
-}
-
-// An exclusive sum has the terms before its own alone.
-Made ExcludeOwnTerm(const Place& p) {
-  return p.node.kind == Kind::kRecur && p.node.args.size() == 1 ? Made(p.self - p.Arg(0)) : std::nullopt;
-}
-
-// From the last place to the first.
-Made ScanFromEnd(const Place& p) {
-  if (p.node.kind != Kind::kRecur) return std::nullopt;
-  const Axis axis{p.node.axis, p.graph.Extent(p.node.axis)};
-  const auto reversed = [&](Expr x) {
-    return Has(x.node().axes, axis.id) ? At(x, axis, axis, [n = axis.extent](int64_t i) { return n - 1 - i; }) : x;
-  };
-  Node node = p.node;
-  for (int& arg : node.args) arg = reversed({&p.graph, arg}).id;
-  return reversed(Append(p.graph, std::move(node)));
-}
-
-// One over what stands under a root.
-Made LeaveOutRoot(const Place& p) {
-  return p.Is(Function::kRsqrt) ? Made(1.0 / p.Arg(0)) : std::nullopt;
-}
-
-template <bool kFurther>
-Made MoveIndex(const Place& p) {
-  if (p.node.kind != Kind::kIndex) return std::nullopt;
-  return kFurther ? p.self + 1.0 : p.self - 1.0;
-}
-
-struct Rule {
-  Made (*make)(const Place&);
-  std::string_view text = "{0} in place of {1}";  // what stands there, what was meant, how many terms are changed
-  TermRange (*terms)(int64_t) = nullptr;
-};
-
-// Likely mistakes first.
-constexpr Rule kRules[] = {
-    {TakeOperand<0, 2>},
-    {TakeOperand<1, 2>},
-    {TakeOperand<0, 1>},
-    {LeaveOutRoot},
-    {TakeExponentialOfTwo, "exp in base 2 in place of {1}"},
-    {TakeLogarithmOfTwo, "log in base 2 in place of {1}"},
-    {TakeShortLogarithmOfE, "{1} by a log2(e) of 1.4427"},
-    {TakeOperand<1, 3>},
-    {TakeOperand<2, 3>},
-    {Replace<Function::kAdd, Function::kSub>},
-    {Replace<Function::kSub, Function::kAdd>},
-    {Replace<Function::kMul, Function::kAdd>},
-    {Replace<Function::kMul, Function::kDiv>},
-    {Replace<Function::kDiv, Function::kMul>},
-    {ExchangeOperands},
-    {ExchangeBranches},
-    {Replace<Function::kLess, Function::kLessEqual>},
-    {Replace<Function::kLessEqual, Function::kLess>},
-    {MoveIndex<true>},
-    {MoveIndex<false>},
-    {MoveAddendOutOfRoot},
-    {MoveAddendIntoFactor},
-    {TakeFactorOfOneAddend<0>},
-    {TakeFactorOfOneAddend<1>},
-    {ReplaceConstant<OneLess>},
-    {ReplaceConstant<OneMore>},
-    {ReplaceConstant<ToNothing>},
-    {ReplaceConstant<Negative>},
-    {ReplaceConstant<Twice>},
-    {ReplaceConstant<Half>},
-    {ReplaceConstant<Square>},
-    {ReplaceConstant<Root>},
-    {ReplaceConstant<Inverse>},
-    {ReplaceConstant<Decades<1>>},
-    {ReplaceConstant<Decades<-1>>},
-    {ReplaceConstant<Decades<2>>},
-    {ReplaceConstant<Decades<-2>>},
-    {ReplaceConstant<Decades<3>>},
-    {ReplaceConstant<Decades<-3>>},
-    {ReplaceSumByMean},
-    {ChangeTerms<LastTerm, false>, "{1} without its last term"},
-    {ChangeTerms<FirstTerm, false>, "{1} without its first term"},
-    {ChangeTerms<MiddleTerm, false>, "{1} without its middle term"},
-    {ChangeTerms<LastTerm, true>, "{1} with its last term twice"},
-    {ChangeTerms<FirstTerm, true>, "{1} with its first term twice"},
-    {ChangeTerms<MiddleTerm, true>, "{1} with its middle term twice"},
-    {ChangeTerms<LastBlock<4>, false>, "{1} without its last {2} terms", LastBlock<4>},
-    {ChangeTerms<LastBlock<8>, false>, "{1} without its last {2} terms", LastBlock<8>},
-    {ChangeTerms<LastBlock<16>, false>, "{1} without its last {2} terms", LastBlock<16>},
-    {ChangeTerms<LastBlock<32>, false>, "{1} without its last {2} terms", LastBlock<32>},
-    {ChangeTerms<LastBlock<64>, false>, "{1} without its last {2} terms", LastBlock<64>},
-    {ChangeTerms<LastBlock<128>, false>, "{1} without its last {2} terms", LastBlock<128>},
-    {ChangeTerms<SecondHalf, false>, "{1} without its last {2} terms", SecondHalf},
-    {ChangeTerms<FirstBlock<8>, false>, "{1} without its first {2} terms", FirstBlock<8>},
-    {ChangeTerms<FirstBlock<16>, false>, "{1} without its first {2} terms", FirstBlock<16>},
-    {ChangeTerms<FirstBlock<32>, false>, "{1} without its first {2} terms", FirstBlock<32>},
-    {ChangeTerms<FirstBlock<64>, false>, "{1} without its first {2} terms", FirstBlock<64>},
-    {ChangeTerms<FirstHalf, false>, "{1} without its first {2} terms", FirstHalf},
-    {ChangeTerms<LastBlock<8>, true>, "{1} with its last {2} terms twice", LastBlock<8>},
-    {ChangeTerms<LastBlock<16>, true>, "{1} with its last {2} terms twice", LastBlock<16>},
-    {ChangeTerms<LastVector<4>, true>, "{1} with {2} of its last 4 terms twice", LastVector<4>},
-    {ChangeTerms<LastVector<8>, true>, "{1} with {2} of its last 8 terms twice", LastVector<8>},
-    {ChangeTerms<LastVector<16>, true>, "{1} with {2} of its last 16 terms twice", LastVector<16>},
-    {LoseLane<2, 1>, "{1} without every second term"},
-    {LoseLane<4, 3>, "{1} without every 4th term"},
-    {LoseLane<8, 7>, "{1} without every 8th term"},
-    {LoseLane<16, 15>, "{1} without every 16th term"},
-    {LoseLane<32, 31>, "{1} without every 32nd term"},
-    {ExcludeOwnTerm, "{1} without its own term"},
-    {ScanFromEnd, "{1} from the end"},
-    {ReplaceReduction<Kind::kMax, Kind::kMin>},
-    {ReplaceReduction<Kind::kMin, Kind::kMax>},
-    {ReplaceReduction<Kind::kSum, Kind::kMax>},
-    {Replace<Function::kMaximum, Function::kMinimum>},
-    {Replace<Function::kMinimum, Function::kMaximum>},
-    {Replace<Function::kTanh, Function::kErf>},
-    {Replace<Function::kErf, Function::kTanh>},
-    {Replace<Function::kTanh, Function::kSigmoid>},
-    {Replace<Function::kSigmoid, Function::kTanh>},
-    {Replace<Function::kSqrt, Function::kRsqrt>},
-    {Replace<Function::kRsqrt, Function::kSqrt>},
-    {Replace<Function::kSin, Function::kCos>},
-    {Replace<Function::kCos, Function::kSin>},
-    {Replace<Function::kLog, Function::kLog1p>},
-    {Replace<Function::kLog1p, Function::kLog>},
-    {Replace<Function::kAnd, Function::kOr>},
-    {Replace<Function::kOr, Function::kAnd>},
-    {ReduceMagnitudes},
-    {StartAtZero},
-    {MoveElements<1>, "{1} shifted by one"},
-    {MoveElements<-1>, "{1} shifted by one"},
-    {ReplaceConstant<WholeBlocks<16>>},
-    {ReplaceConstant<WholeBlocks<32>>},
-    {NegateResult},
-};
 
 // A node's sign follows from its operands, of which one may have changed.
 void SetSigns(const Graph& graph, Node& node) {
@@ -403,8 +24,14 @@ struct Remade {
   int before = 0, after = 0;  // the node that was meant, and what stands in its place
 };
 
+// Whether a node takes the places of another operand that this one takes: keys and values that share their heads.
+bool IsAlike(const Node& a, const Node& b) {
+  return a.kind == Kind::kAt && b.kind == Kind::kAt && a.axis == b.axis && a.from_axis == b.from_axis &&
+         a.index == b.index && a.more_axes == b.more_axes && a.more_from == b.more_from;
+}
+
 // The change holds for `user` alone, or for all that read the node.
-std::optional<Remade> Remake(const Graph& graph, int at, int user, const Rule& rule) {
+std::optional<Remade> Remake(const Graph& graph, int at, int user, const ChangeRule& rule) {
   Remade made{
       .graph = {.axes = graph.axes, .nodes = {}, .inputs = graph.inputs, .outputs = graph.outputs, .limits = {}}};
   std::vector<int> place;
@@ -415,14 +42,18 @@ std::optional<Remade> Remake(const Graph& graph, int at, int user, const Rule& r
     const Node kept = node;
     const Expr self = Append(made.graph, std::move(node));
     place.push_back(self.id);
-    if (i != at) continue;
-    const Made changed = rule.make({made.graph, kept, self});
+    const bool is_alike = rule.of_alike && IsAlike(kept, graph.At(at));
+    if (i != at && !is_alike) continue;
+    const ChangedExpr changed = rule.make({made.graph, kept, self});
     if (!changed || changed->node().axes != kept.axes) return std::nullopt;
     made.before = self.id;
     made.after = changed->id;
     if (user < 0) place.back() = changed->id;
   }
-  for (OutputInfo& output : made.graph.outputs) output.node = place[static_cast<size_t>(output.node)];
+  for (OutputInfo& output : made.graph.outputs) {
+    const bool is_kept = user == kAllButOutputs && output.node == at;
+    output.node = is_kept ? made.before : place[static_cast<size_t>(output.node)];
+  }
   return made;
 }
 
@@ -446,13 +77,17 @@ size_t CountMoved(const Graph& graph) {
 
 // The nodes that each rule changes, the last one first.
 std::vector<std::vector<int>> FindApplicable(const Graph& graph) {
-  std::vector<std::vector<int>> applicable(std::size(kRules));
+  const std::span<const ChangeRule> rules = ListChangeRules();
+  std::vector<std::vector<int>> applicable(rules.size());
   for (int node = static_cast<int>(graph.nodes.size()) - 1; node >= 0; --node) {
     Graph before = graph;
     before.nodes.resize(static_cast<size_t>(node) + 1);
     for (size_t rule = 0; rule < applicable.size(); ++rule) {
-      const Made changed = kRules[rule].make({before, graph.At(node), {&before, node}});
-      const bool fits = changed && changed->node().axes == graph.At(node).axes;
+      const ChangedExpr changed = rules[rule].make({before, graph.At(node), {&before, node}});
+      const auto is_alike = [&](const Node& later) { return IsAlike(later, graph.At(node)); };
+      const bool is_known =
+          rules[rule].of_alike && std::any_of(graph.nodes.begin() + node + 1, graph.nodes.end(), is_alike);
+      const bool fits = changed && changed->node().axes == graph.At(node).axes && !is_known;
       before.nodes.resize(static_cast<size_t>(node) + 1);
       if (fits) applicable[rule].push_back(node);
     }
@@ -467,13 +102,15 @@ std::vector<GraphChange> ListGraphChanges(const Graph& graph) {
   if (graph.nodes.size() > kMostChangedNodes || CountMoved(graph) > kMostMoved) return changes;
   const std::vector<std::vector<int>> users = UsersOf(graph);
   const auto add = [&](int node, int rule, int user) {
-    const std::optional<Remade> made = Remake(graph, node, user, kRules[rule]);
+    const ChangeRule& row = ListChangeRules()[static_cast<size_t>(rule)];
+    const std::optional<Remade> made = Remake(graph, node, user, row);
     if (!made) return;
     const std::string after = FormulaText(made->graph, made->after), before = FormulaText(made->graph, made->before);
-    const std::string where = user < 0 ? "" : " in " + FormulaText(graph, user);
-    const TermRange terms =
-        kRules[rule].terms == nullptr ? TermRange{} : kRules[rule].terms(graph.ExtentOf(graph.At(node).reduced));
-    const std::string what = fmt::format(fmt::runtime(kRules[rule].text), after, before, terms.end - terms.begin);
+    const std::string where = user == kAllButOutputs ? ", except where it is stored"
+                              : user < 0             ? ""
+                                                     : " in " + FormulaText(graph, user);
+    const TermRange terms = row.terms == nullptr ? TermRange{} : row.terms(graph.ExtentOf(graph.At(node).reduced));
+    const std::string what = fmt::format(fmt::runtime(row.text), after, before, terms.end - terms.begin);
     changes.push_back({node, rule, user, what + where});
   };
   const std::vector<std::vector<int>> applicable = FindApplicable(graph);
@@ -483,6 +120,8 @@ std::vector<GraphChange> ListGraphChanges(const Graph& graph) {
   for (const std::vector<int>& nodes : applicable) {
     for (const int node : nodes) {
       const std::vector<int>& of_node = users[static_cast<size_t>(node)];
+      const auto is_stored = std::ranges::find(graph.outputs, node, &OutputInfo::node) != graph.outputs.end();
+      if (is_stored && !of_node.empty()) add(node, static_cast<int>(&nodes - applicable.data()), kAllButOutputs);
       if (of_node.size() < 2) continue;
       for (const int user : of_node) add(node, static_cast<int>(&nodes - applicable.data()), user);
     }
@@ -492,7 +131,8 @@ std::vector<GraphChange> ListGraphChanges(const Graph& graph) {
 
 std::optional<Graph> ChangeGraph(const Graph& graph, const GraphChange& change) {
   if (change.node >= static_cast<int>(graph.nodes.size())) return std::nullopt;
-  std::optional<Remade> made = Remake(graph, change.node, change.user, kRules[change.rule]);
+  std::optional<Remade> made =
+      Remake(graph, change.node, change.user, ListChangeRules()[static_cast<size_t>(change.rule)]);
   return made ? std::optional(std::move(made->graph)) : std::nullopt;
 }
 

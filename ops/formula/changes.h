@@ -13,10 +13,12 @@ namespace assay::formula {
 
 struct GraphChange {
   int node = 0;
-  int rule = 0;      // of the table in changes.cc
-  int user = -1;     // the one node for which it differs; -1: all that read it
+  int rule = 0;      // of the table in change_rules.cc
+  int user = -1;     // the one node for which it differs; -1: all that read it; kAllButOutputs: but not what is stored
   std::string text;  // "x in place of x + bias"
 };
+
+inline constexpr int kAllButOutputs = -2;
 
 // Lists changes of each node from the outputs back to the inputs, likely mistakes first; none of a graph of more nodes
 // than kMostChangedNodes, since trying them takes the square of it, or with more than kMostMoved places of elements

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers that build expressions. Private to expr.cc, expr_axes.cc and changes.cc.
+// Helpers that build expressions. Private to expr.cc, expr_axes.cc and change_rules.cc.
 #pragma once
 
 #include <string>

@@ -17,6 +17,10 @@ double Round(const Narrowing& narrowing, double x) {
   return std::nearbyint(x / unit) * unit;
 }
 
+void RoundAll(const Narrowing& narrowing, std::span<double> values) {
+  for (double& value : values) value = Round(narrowing, value);
+}
+
 }  // namespace
 
 LaneEvaluator::LaneEvaluator(const Graph& graph, const OutputInfo& output, std::span<const std::vector<double>> inputs)
@@ -51,6 +55,7 @@ std::span<const double> LaneEvaluator::RunNarrowed(int64_t lane, const Narrowing
     }
     values_.Compute(node, inputs_);
     if (is_user) std::ranges::copy(kept, values_.MutableHi(narrowing.node).begin());
+    if (narrowing.of_operands && plan_.graph().At(node).kind == Kind::kIn) RoundAll(narrowing, values_.MutableHi(node));
     if (node == narrowing.node && narrowing.user < 0) Narrow(narrowing);
   }
   return values_.Hi(plan_.output().node);
@@ -61,8 +66,7 @@ void LaneEvaluator::Narrow(const Narrowing& narrowing) {
   const std::span<double> values = values_.MutableHi(narrowing.node);
   switch (narrowing.what) {
     case Narrowing::What::kResult:
-      for (double& value : values) value = Round(narrowing, value);
-      return;
+      return RoundAll(narrowing, values);
     case Narrowing::What::kRunningSum:
     case Narrowing::What::kBlockTerms:
     case Narrowing::What::kBlocks:

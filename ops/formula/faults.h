@@ -26,6 +26,7 @@ struct Narrowing {
   int bits = 8;
   std::optional<DType> format;  // with its exponents, too; else they reach as far as they need
   int64_t every = 1;
+  bool of_operands = false;  // all operands are rounded likewise before
 };
 
 class LaneEvaluator {

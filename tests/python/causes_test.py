@@ -97,6 +97,7 @@ REAL = {"kind": "r2c"}
 # Each has what was done, by which words it is named, the type of the operand [3, 64], what was computed, and attributes.
 TRANSFORMS = [
     ("not normalised", "norm=none", "c8", np.fft.fft, {"norm": "ortho"}),
+    ("normalised, which nobody asked for", "output y divided by 64", "c8", lambda x: np.fft.fft(x) / 64, {}),
     ("inverse, not forward", "dir=inv", "c8", lambda x: np.fft.ifft(x) * 64, {}),
     ("the operand is not put into bit-reversed order", "operand x in bit-reversed order along axis 1", "c8", lambda x: np.fft.fft(x[:, BIT_REVERSED]), {}),
     ("results are left in bit-reversed order", "output y in bit-reversed order along axis 1", "c8", lambda x: np.fft.fft(x)[:, BIT_REVERSED], {}),
@@ -292,6 +293,31 @@ class Causes(unittest.TestCase):
                             ("a factor in a tile", lambda a, b: np.where(tile, 1.01, 1) * (a @ b))):
             with self.subTest(name):
                 self.assertNotIn("right result of", self.reason("matmul", [a, b], wrong))
+
+    def test_a_factor_of_one_row_is_no_rounding_of_all(self):
+        """Some rounding of the row's sum comes near any small factor, but it says one number, and other rows say nothing."""
+        q, k, v = (self.normals(1, 2, 16, 16) for _ in range(3))
+        for factor in 1 + np.array([3e-5, 4e-5, 6e-5, 1e-4, 2e-4, 3e-4, 2e-3]):
+            for row in range(0, 8, 2):
+                one = np.where(np.arange(16) == row, factor, 1)[:, None]
+                for op, operands, wrong in (("softmax", [self.normals(16, 40)], lambda x, one=one: softmax(x) * one),
+                                            ("attention", [q, k, v], lambda q, k, v, one=one: attention(q, k, v) * one)):
+                    self.assertNotIn("right result of", self.reason(op, operands, wrong), (op, factor, row))
+
+    def test_an_output_is_rounded_only_where_its_errors_are_those_of_that_rounding(self):
+        x = self.normals(64, 300)
+
+        def running(x):
+            mean = np.zeros(len(x))
+            for k, column in enumerate(x.T):
+                mean = narrow.bits(mean + (column - mean) / (k + 1), 16)
+            return mean
+        self.assertNotIn("output y rounded", self.reason("reduce", [x], running, axes=[1], kind="mean", explain="full"))
+
+    def test_a_running_sum_that_is_stored_once_is_named(self):
+        a, b = self.normals(40, 200), self.normals(200, 24)
+        self.assertIn("behaves like bf16 a running sum after 192 of 200 terms (mid=bf16)", self.reason(
+            "matmul", [a, b], lambda a, b: narrow.bf16(a[:, :192] @ b[:192]) + a[:, 192:] @ b[192:]))
 
     def test_a_bug_of_some_places_is_named_with_them(self):
         a, b = self.normals(32, 40), self.normals(40, 32)

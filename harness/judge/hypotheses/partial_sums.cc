@@ -52,6 +52,15 @@ std::vector<Cut> CutsOf(int64_t k) {
       add(terms, "every " + terms, std::move(ends));
     }
   }
+  // Once, before the last block or behind the middle.
+  std::vector<int64_t> places = {k / 2 + 1};
+  for (int64_t block = 8; block < k && block <= 4096; block *= 2) places.push_back((k - 1) / block * block);
+  std::ranges::sort(places);
+  places.erase(std::ranges::unique(places).begin(), places.end());
+  for (const int64_t place : places) {
+    if (place < k)
+      cuts.push_back({fmt::format("a running sum after {} of {} terms", place, k), {place, k}, Stores::kRunning});
+  }
   return cuts;
 }
 

@@ -8,6 +8,8 @@
 #include <cstring>
 
 #include "harness/tools/explain/forms.h"
+#include "harness/tools/explain/mask_change.h"
+#include "harness/tools/explain/padding_change.h"
 #include "ops/formula_operator.h"
 
 namespace assay {
@@ -127,6 +129,8 @@ void AddRareChangesOf(const Problem& problem, size_t input, std::vector<CaseChan
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     if (shape[axis] < 2) continue;
     add(OperandChange::kFirst, axis);
+    if (shape[axis] > 2 && shape[axis] % 2 == 0)
+      add(OperandChange::kInterleaved, axis), add(OperandChange::kSplit, axis);
     for (int64_t axes = 1; axis + static_cast<size_t>(axes) < shape.size(); ++axes) {
       const bool is_matrix_end = axis + 2 == shape.size();  // which is no rare one
       if (!is_matrix_end && ExtentOver(shape, axis + 1, axes) > 1) add(OperandChange::kTransposed, axis, axes);
@@ -254,6 +258,11 @@ Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
                         [&](int64_t i, int64_t extent) { return (i + change.by + extent) % extent; });
     case OperandChange::kNeighbours:
       return MovedAlong(tensor, change.axis, [](int64_t i, int64_t extent) { return (i ^ 1) < extent ? i ^ 1 : i; });
+    case OperandChange::kInterleaved:
+      return MovedAlong(tensor, change.axis,
+                        [](int64_t i, int64_t extent) { return 2 * (i % (extent / 2)) + i / (extent / 2); });
+    case OperandChange::kSplit:
+      return MovedAlong(tensor, change.axis, [](int64_t i, int64_t extent) { return i / 2 + i % 2 * (extent / 2); });
     case OperandChange::kWithout:
     case OperandChange::kTwice:
       return ScaledTerms(tensor, change);
@@ -288,7 +297,13 @@ Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
       return RoundedTo(tensor, DType::kE4M3);
     case OperandChange::kE5M2:
       return RoundedTo(tensor, DType::kE5M2);
+    case OperandChange::kPaddedByEdge:
+    case OperandChange::kPaddedByMirror:
+    case OperandChange::kPaddedRound:
+      return PadTensor(tensor, change);
     case OperandChange::kExchanged:
+    case OperandChange::kSeesOneMore:
+    case OperandChange::kSeesOneLess:
       break;
   }
   return tensor.Clone();
@@ -298,6 +313,7 @@ Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
 
 std::vector<CaseChange> ListChanges(const Operator& op, const Problem& problem) {
   std::vector<CaseChange> changes;
+  AddMasks(problem, changes);  // whose slices are single queries: attributes take whole heads
   for (const ResolvedAttr& attr : problem.attrs) {
     for (std::string& value : ValuesNear(DefinitionOf(op, attr.key), attr)) changes.push_back({attr.key, value});
   }
@@ -311,6 +327,7 @@ std::vector<CaseChange> ListChanges(const Operator& op, const Problem& problem) 
 std::vector<CaseChange> ListRareChanges(const Problem& problem) {
   std::vector<CaseChange> changes;
   for (size_t input = 0; input < problem.inputs.size(); ++input) AddRareChangesOf(problem, input, changes);
+  AddPaddings(problem, changes);
   for (const StageMistake& mistake : ListStageMistakes(problem)) changes.push_back({.stages = mistake});
   return changes;
 }
@@ -326,6 +343,8 @@ std::vector<CaseChange> ListFormulaChanges(const Operator& op, const Problem& pr
 }
 
 std::optional<Problem> ChangeCase(const Operator& op, const Problem& problem, const CaseChange& change) {
+  if (!change.margins.empty()) return BindPadded(op, problem, change);
+  if (IsOfMask(change)) return BindMasked(op, problem);
   if (change.key.empty()) return problem;
   CaseSpec spec = problem.spec;
   std::erase_if(spec.attrs, [&](const auto& attr) { return attr.first == change.key; });
@@ -349,13 +368,21 @@ std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const CaseCh
     std::swap(changed[change.input], changed[change.other]);
     return changed;
   }
-  changed[change.input] = ChangeOperand(inputs[change.input], change);
+  if (IsOfMask(change)) {
+    changed.push_back(MakeMask(inputs, change));
+  } else {
+    changed[change.input] = ChangeOperand(inputs[change.input], change);
+  }
   return changed;
 }
 
 std::string DescribeChange(const Problem& problem, const CaseChange& change) {
   if (change.formula) return "the formula with " + change.formula->text;
   if (change.stages) return DescribeStageMistake(*change.stages);
+  if (change.output && change.output->kind == OutputChange::Kind::kOperand) {
+    return fmt::format("the operand {} in place of the output {}", problem.inputs[change.output->input].name,
+                       problem.outputs[change.output->output].name);
+  }
   if (change.output) return DescribeOutputChange(problem.outputs[change.output->output].name, *change.output);
   const std::string& name = problem.inputs[change.input].name;
   switch (change.kind) {
@@ -394,6 +421,20 @@ std::string DescribeChange(const Problem& problem, const CaseChange& change) {
       return fmt::format("the operand {} doubled", name);
     case OperandChange::kNeighbours:
       return fmt::format("the operand {} with neighbours along axis {} exchanged", name, change.axis);
+    case OperandChange::kInterleaved:
+      return fmt::format("the operand {} with halves along axis {} that lie in turn", name, change.axis);
+    case OperandChange::kSplit:
+      return fmt::format("the operand {} with neighbours along axis {} that lie half of it apart", name, change.axis);
+    case OperandChange::kPaddedByEdge:
+      return fmt::format("the operand {} padded by its edges, not by zeros", name);
+    case OperandChange::kPaddedByMirror:
+      return fmt::format("the operand {} padded by its mirror image, not by zeros", name);
+    case OperandChange::kPaddedRound:
+      return fmt::format("the operand {} padded by its other end, not by zeros", name);
+    case OperandChange::kSeesOneMore:
+      return "a causal mask that shows one key more";
+    case OperandChange::kSeesOneLess:
+      return "a causal mask that shows one key less";
     case OperandChange::kWithout:
       return fmt::format("the operand {} without its {}", name, TermsText(change));
     case OperandChange::kTwice:

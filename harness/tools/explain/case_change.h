@@ -28,6 +28,8 @@ enum class OperandChange : uint8_t {
   kShifted,
   kFirst,        // all slices along an axis are the first one
   kBitReversed,  // the place along an axis has its bits in the other order
+  kInterleaved,  // the first half along an axis is read from even places, the second one from odd ones
+  kSplit,        // even places along an axis are read from its first half, odd ones from the second
   kNeighbours,   // the elements at 2 i and 2 i + 1 along an axis in each other's place
   kWithout,      // zeros in the last `by` places along `axis` and all behind it, taken as one; in the first -by below 0
   kTwice,        // doubled there
@@ -37,6 +39,11 @@ enum class OperandChange : uint8_t {
   kInt8,            // by one scale, or one for all elements along an axis: the largest magnitude is 127
   kE4M3,
   kE5M2,
+  kPaddedByEdge,  // the zeros around images are the nearest elements, their mirror image, or those of the other end
+  kPaddedByMirror,
+  kPaddedRound,
+  kSeesOneMore,  // a causal mask of attention shows one key more or less; queries see keys up to `by` places further on
+  kSeesOneLess,
 };
 
 inline constexpr size_t kAllAxes = SIZE_MAX;
@@ -45,10 +52,11 @@ struct CaseChange {
   std::string key, value;  // of an attribute; "": an operand is changed
   OperandChange kind = OperandChange::kZeros;
   size_t input = 0;
-  size_t other = 0;    // kExchanged: the operand that stands in its place, and it in that one's
-  size_t axis = 0;     // of those that have one; kAllAxes: all elements one after the other
-  int64_t by = 0;      // kShifted: each element comes from so many places further on, round the end
-  bool alone = false;  // kWithout, kTwice: `axis` alone, without those behind it
+  size_t other = 0;              // kExchanged: the operand that stands in its place, and it in that one's
+  size_t axis = 0;               // of those that have one; kAllAxes: all elements one after the other
+  int64_t by = 0;                // kShifted: each element comes from so many places further on, round the end
+  std::vector<int64_t> margins;  // kPadded...: elements that lie before and behind each axis
+  bool alone = false;            // kWithout, kTwice: `axis` alone, without those behind it
   std::optional<formula::GraphChange> formula;  // then nothing else is changed
   std::optional<OutputChange> output;           // likewise; of the wrong output
   std::optional<formula::Narrowing> narrowing;  // likewise; `formula` has its text, and no rule

@@ -303,6 +303,29 @@ class FormulaCauses {
   FoundCauses& causes_;
 };
 
+// Factors of transforms that are normalised otherwise, by the number of their points or by its root, and of logarithms
+// in base 2.
+std::vector<double> ListFactors(const Problem& problem, size_t output) {
+  constexpr double kLogOfE = 1.4426950408889634;  // in base 2
+  if (problem.outputs[output].name == "lse") return {kLogOfE};
+  if (problem.spec.op != "fft") return {};
+  double points = 1;
+  for (const int64_t extent : problem.List("n")) points *= static_cast<double>(extent);
+  return {1 / points, points, 1 / std::sqrt(points), std::sqrt(points)};
+}
+
+// Changes of the wrong output, those last by which it is an operand.
+std::vector<OutputChange> ListStored(const WrongResult& result) {
+  const Tensor& got = result.got[result.output];
+  std::vector<OutputChange> changes = ListOutputChanges(got, ListFactors(result.problem, result.output));
+  for (size_t input = 0; input < result.inputs.size(); ++input) {
+    const Tensor& operand = result.inputs[input];
+    if (operand.shape() == got.shape() && operand.dtype() == got.dtype() && IsFloat(got.dtype()))
+      changes.push_back({.kind = OutputChange::Kind::kOperand, .input = input});
+  }
+  return changes;
+}
+
 // Whether a transform by stages with a mistake is much nearer to the elements of the first wrong one's batch.
 bool IsNearOneBatch(const WrongResult& result, const StageMistake& mistake, std::span<const double> x) {
   const Tensor& got = result.got[result.output];
@@ -414,7 +437,7 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, double seconds) {
   };
   // A few places are likelier to be stored wrongly than to be computed of other operands.
   std::vector<std::pair<CaseChange, ResultFit>> stored;
-  for (OutputChange& change : ListOutputChanges(result.got[result.output])) {
+  for (OutputChange& change : ListStored(result)) {
     change.output = result.output;
     ResultFit fit;
     const Reach reach = places.Explain(change, fit);

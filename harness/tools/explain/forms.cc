@@ -28,8 +28,10 @@ AttrList Extents(std::initializer_list<std::pair<const char*, int64_t>> extents)
   return list;
 }
 
-// The key head that a query head reads: of its block of heads, in turn, or always the first.
-enum class KeyHead : uint8_t { kOfBlock, kInTurn, kFirst };
+// The key head that a query head reads: of its block of heads, or always the first.
+enum class KeyHead : uint8_t { kOfBlock, kFirst };
+// Where scores pass through the soft cap.
+enum class Cap : uint8_t { kBeforeMask, kAfterMask };
 // Keys that nobody sees: the last kBlock-th part of a block that is not whole, or below 0 the first ones.
 template <int64_t kBlock>
 int64_t CountLostKeys(int64_t keys) {
@@ -37,12 +39,13 @@ int64_t CountLostKeys(int64_t keys) {
   return kBlock == 0 ? 0 : keys - (keys - 1) / std::max<int64_t>(kBlock, 1) * std::max<int64_t>(kBlock, 1);
 }
 
-template <KeyHead kHead, int64_t kBlock = 0>
+template <KeyHead kHead, int64_t kBlock = 0, Cap kCap = Cap::kBeforeMask>
 std::optional<Written> WriteAttention(const Problem& problem) {
   const AttentionArgs a(problem);
-  const bool has_groups = a.hkv > 1 && a.hkv<a.heads, has_key_heads = a.hkv> 1;
   if (a.heads % a.hkv != 0) return {};
-  if ((kHead == KeyHead::kInTurn && !has_groups) || (kHead == KeyHead::kFirst && !has_key_heads)) return {};
+  if (kHead == KeyHead::kFirst && a.hkv < 2) return {};
+  const bool has_mask = a.causal || a.window > 0 || a.mask != MaskKind::kNone;
+  if (kCap == Cap::kAfterMask && !(a.softcap > 0 && has_mask)) return {};
   const int64_t lost = CountLostKeys<kBlock>(a.s);
   if (kBlock != 0 && lost >= a.s) return {};
   const auto author = [a, lost](Definition& d) {
@@ -51,12 +54,10 @@ std::optional<Written> WriteAttention(const Problem& problem) {
     const Axis c = d.Axis("c", "elements of a head"), dv = d.Axis("dv", "elements of a value");
     const Expr q = d.In("q", b + h + l + c), k = d.In("k", b + g + s + c), v = d.In("v", b + g + s + dv);
     const int64_t group = std::max<int64_t>(h.extent / g.extent, 1);
-    const auto head = [&](int64_t i) {
-      if (kHead == KeyHead::kFirst) return int64_t{0};
-      return kHead == KeyHead::kInTurn ? i % g.extent : std::min(i / group, g.extent - 1);
-    };
+    const auto head = [&](int64_t i) { return kHead == KeyHead::kFirst ? 0 : std::min(i / group, g.extent - 1); };
     Expr score = Contraction(q, At(k, g, h, head), c) * a.scale;
-    if (a.softcap > 0) score = Tanh(score / a.softcap) * a.softcap;
+    const auto cap = [&](Expr x) { return a.softcap > 0 ? Tanh(x / a.softcap) * a.softcap : x; };
+    if (kCap == Cap::kBeforeMask) score = cap(score);
     const Expr query = Index(*q.graph, l) + static_cast<double>(a.top_left ? 0 : s.extent - l.extent);
     const Expr key = Index(*q.graph, s);
     const Expr lowest = Const(*q.graph, -0x1p100);
@@ -72,6 +73,7 @@ std::optional<Written> WriteAttention(const Problem& problem) {
     const auto place = [&](int64_t i) { return Const(*q.graph, static_cast<double>(i)); };
     if (kBlock > 0) score = Select(Less(key, place(s.extent - lost)), score, lowest);
     if (kBlock < 0) score = Select(Less(key, place(lost)), lowest, score);
+    if (kCap == Cap::kAfterMask) score = cap(score);
     const Expr weight = Exp(score - Max(score, s));
     d.Out("o", Sum(weight * At(v, g, h, head), s) / Sum(weight, s), b + h + l + dv);
   };
@@ -167,7 +169,7 @@ struct FormRow {
   std::optional<Written> (*write)(const Problem&);
 };
 constexpr FormRow kForms[] = {
-    {"attention", "query heads that read key heads in turn, not in blocks", WriteAttention<KeyHead::kInTurn>},
+    {"attention", "the soft cap behind the mask", WriteAttention<KeyHead::kOfBlock, 0, Cap::kAfterMask>},
     {"attention", "query heads that all read key head 0", WriteAttention<KeyHead::kFirst>},
     {"attention", "all keys but the last", WriteAttention<KeyHead::kOfBlock, 1>},
     {"attention", "all keys but the first", WriteAttention<KeyHead::kOfBlock, -1>},

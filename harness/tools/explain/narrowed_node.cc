@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "harness/core/base/stopwatch.h"
+#include "harness/tools/explain/shared_factor.h"
 #include "ops/formula/formula_text.h"
 
 namespace assay {
@@ -38,7 +39,8 @@ std::string FormatText(int bits) {
 }
 
 std::string DescribeNarrowing(const Graph& graph, const Narrowing& narrowing) {
-  const std::string node = formula::FormulaText(graph, narrowing.node), format = FormatText(narrowing.bits);
+  const std::string node = formula::FormulaText(graph, narrowing.node);
+  const std::string format = FormatText(narrowing.bits) + (narrowing.of_operands ? ", as all operands" : "");
   switch (narrowing.what) {
     case What::kRunningSum:
       return narrowing.every == 1
@@ -95,6 +97,10 @@ void AddNarrowings(const Graph& graph, const std::vector<int>& users, Narrowing 
     const bool is_known = every > 1 && like.bits == kBitsOfF32;  // blocks that a kernel adds in f32 anyway
     if (is_known || every >= graph.ExtentOf(info.reduced)) continue;
     add(What::kRunningSum, -1, every);
+    if (every == 1 && like.bits < kBitsOfF32) {
+      all.back().of_operands = true;  // a kernel in that format alone
+      add(What::kRunningSum, -1, every);
+    }
     if (every == 1) continue;
     add(What::kBlockTerms, -1, every), add(What::kBlocks, -1, every);
   }
@@ -175,6 +181,7 @@ class NarrowingSearch {
   bool Fits(const std::vector<double>& values, Reach reach, ResultFit& fit) const {
     double squares = 0, squares_meant = 0;
     int64_t looked_at = 0, within = 0, off = 0;
+    std::vector<ExplainedElement> explained;
     fit = {.values = std::ssize(values)};
     for (int64_t i = 0; i < fit.values; ++i) {
       if (reach == Reach::kWrongPlaces && !places().IsWrong(i)) continue;
@@ -192,11 +199,19 @@ class NarrowingSearch {
       if (!std::isfinite(error) || !meant.finite) return false;
       within += std::fabs(error) <= meant.Tolerance() ? 1 : 0;
       squares += error * error, squares_meant += (got - rounded) * (got - rounded);
+      explained.push_back({i, rounded, got - rounded, error, meant.rounding});
     }
     const auto count = static_cast<double>(looked_at);
     fit.wrong = looked_at - within, fit.rms = std::sqrt(squares / std::max(1.0, count));
-    return off >= kLeastOff && static_cast<double>(within) >= kLeastWithin * count && squares_meant > 0 &&
-           kLeastTimes * kLeastTimes * squares <= squares_meant;
+    const bool fits = off >= kLeastOff && static_cast<double>(within) >= kLeastWithin * count && squares_meant > 0 &&
+                      kLeastTimes * kLeastTimes * squares <= squares_meant;
+    return fits && IsEverywhere(explained);
+  }
+
+  // Squares of all elements hide that a cause explains a row alone, and a factor of a row is soon hit by chance.
+  bool IsEverywhere(const std::vector<ExplainedElement>& explained) const {
+    const Shape& shape = result_.got[result_.output].shape();
+    return !IsOfFewPlaces(shape, explained) && CountBitsOfFactors(shape, explained) >= kLeastBits;
   }
 
   static constexpr int64_t kLeastOff = 8;  // results that are not the rounded golden value

@@ -15,6 +15,8 @@ using Kind = OutputChange::Kind;
 
 // An output of few bits is told from one of many by as many bits that are 0 in values that need them.
 constexpr int64_t kLeastBitsLost = 12;
+// Share of the squared errors that such a rounding may leave, where others on the way turn some of its ties.
+constexpr double kMostLeft = 0.25;
 
 double RoundTo(double x, int bits) {
   if (x == 0 || !std::isfinite(x)) return x;
@@ -48,8 +50,10 @@ int64_t FindSource(const OutputChange& change, const Shape& shape, int64_t eleme
   return element + ((from < 0 || from >= extent ? i : from) - i) * stride;
 }
 
-double Undo(Kind kind, double value, bool is_imaginary) {
+double Undo(const OutputChange& change, double value, bool is_imaginary) {
+  const Kind kind = change.kind;
   return kind == Kind::kNegated                      ? -value
+         : kind == Kind::kScaled                     ? value / change.factor
          : kind == Kind::kConjugated && is_imaginary ? -value
          : kind == Kind::kDoubled                    ? value / 2
          : kind == Kind::kHalved                     ? 2 * value
@@ -84,6 +88,7 @@ int64_t PlaceAt(int64_t n, const std::vector<int64_t>* places) {
 bool IsRounded(int bits, const ElementJudge& judge, std::span<const double> values,
                const std::vector<int64_t>* places) {
   int64_t lost = 0;
+  double squares = 0, squares_meant = 0;
   const int bits_lost = FormatOf(judge.dtype()).precision - bits;
   for (int64_t n = 0; n < CountPlaces(values, places); ++n) {
     const int64_t i = PlaceAt(n, places);
@@ -92,8 +97,11 @@ bool IsRounded(int bits, const ElementJudge& judge, std::span<const double> valu
     const Judgement judged = judge.Judge(i, value);
     if (!judged.accepted && !IsWithinRounding(judged, value == 0 ? right : value, bits)) return false;
     lost += right != RoundTo(right, bits) ? bits_lost : 0;
+    if (!judged.finite) continue;
+    squares += std::pow(value - RoundTo(right, bits), 2), squares_meant += std::pow(value - right, 2);
   }
-  return lost >= kLeastBitsLost;
+  // Wide bounds let results through that other roundings made.
+  return lost >= kLeastBitsLost && squares <= kMostLeft * squares_meant;
 }
 
 void AddOtherOrders(const Shape& shape, bool is_complex, std::vector<OutputChange>& changes) {
@@ -126,8 +134,9 @@ std::string LayoutText(size_t axis, int64_t axes) {
                    : fmt::format("axis {} lay behind axis {}", axis, static_cast<int64_t>(axis) + axes);
 }
 
-std::vector<OutputChange> ListOutputChanges(const Tensor& got) {
+std::vector<OutputChange> ListOutputChanges(const Tensor& got, std::span<const double> factors) {
   std::vector<OutputChange> changes = {{Kind::kZeros}, {Kind::kNegated}, {Kind::kDoubled}, {Kind::kHalved}};
+  for (const double factor : factors) changes.push_back({.kind = Kind::kScaled, .factor = factor});
   const Shape& shape = got.shape();
   for (size_t axis = shape.size(); axis-- > 0;) {
     if (shape[axis] < 2) continue;
@@ -135,7 +144,10 @@ std::vector<OutputChange> ListOutputChanges(const Tensor& got) {
       if (round && shape[axis] == 2) continue;  // they are neighbours
       for (const int64_t by : {1, -1}) changes.push_back({Kind::kShifted, axis, by, round});
     }
-    for (const int64_t by : {0, 1}) changes.push_back({.kind = Kind::kNeighbours, .axis = axis, .by = by});
+    for (const int64_t by : {0, 1}) {
+      if (shape[axis] < 2 + by) continue;  // nothing would move
+      changes.push_back({.kind = Kind::kNeighbours, .axis = axis, .by = by});
+    }
   }
   if (shape.size() > 1 && shape.back() > 1 && shape[shape.size() - 2] > 1) {
     changes.push_back({.kind = Kind::kTransposed});
@@ -152,14 +164,15 @@ std::vector<OutputChange> ListOutputChanges(const Tensor& got) {
 }
 
 bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tensor& got, std::span<const double> values,
-               const std::vector<int64_t>* places, const std::function<void(int64_t, const Judgement&)>& hit) {
+               std::span<const double> operand, const std::vector<int64_t>* places,
+               const std::function<void(int64_t, const Judgement&)>& hit) {
   if (change.kind == Kind::kRounded) return IsRounded(change.bits, judge, values, places);
   const int64_t parts = std::ssize(values) / got.size();
   for (int64_t n = 0; n < CountPlaces(values, places); ++n) {
     const int64_t i = PlaceAt(n, places);
     const double value = values[static_cast<size_t>(i)];
-    if (change.kind == Kind::kZeros) {
-      if (value != 0) return false;
+    if (change.kind == Kind::kZeros || change.kind == Kind::kOperand) {
+      if (value != (change.kind == Kind::kZeros ? 0 : operand[static_cast<size_t>(i)])) return false;
       Judgement zero = judge.Judge(i, value);
       zero.error = 0;
       hit(i, zero);
@@ -167,8 +180,7 @@ bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tens
     }
     const int64_t part = change.kind == Kind::kPartsExchanged ? 1 - i % parts : i % parts;
     const int64_t source = FindSource(change, got.shape(), i / parts) * parts + part;
-    const double undone =
-        change.kind == Kind::kFlipped ? FlipBit(got, i, change.bits) : Undo(change.kind, value, part == 1);
+    const double undone = change.kind == Kind::kFlipped ? FlipBit(got, i, change.bits) : Undo(change, value, part == 1);
     const Judgement judged = judge.Judge(source, undone);
     if (!judged.accepted || judge.IsOpen(source)) return false;
     hit(i, judged);
@@ -181,12 +193,17 @@ std::string DescribeOutputChange(const std::string& output, const OutputChange& 
   switch (change.kind) {
     case Kind::kZeros:
       return what + " all 0";
+    case Kind::kOperand:
+      return fmt::format("operand {} in place of {}", change.input, what);
     case Kind::kNegated:
       return what + " negated";
     case Kind::kDoubled:
       return what + " doubled";
     case Kind::kHalved:
       return what + " halved";
+    case Kind::kScaled:
+      return change.factor < 1 ? fmt::format("{} divided by {:.6g}", what, 1 / change.factor)
+                               : fmt::format("{} multiplied by {:.6g}", what, change.factor);
     case Kind::kNeighbours:
       return fmt::format("{} with neighbours along axis {} exchanged", what, change.axis);
     case Kind::kOtherLayout:

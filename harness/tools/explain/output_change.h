@@ -17,9 +17,11 @@ namespace assay {
 struct OutputChange {
   enum class Kind : uint8_t {
     kZeros,
+    kOperand,  // number `input`, as where nothing was computed
     kNegated,
     kDoubled,
     kHalved,
+    kScaled,  // by `factor`
     kNeighbours,
     kShifted,
     kTransposed,
@@ -37,7 +39,8 @@ struct OutputChange {
   int64_t by = 0;   // kShifted: what belongs so many places before
   bool round = false;  // kShifted: at the end what belongs at the other end, else what belongs there
   int bits = 0;        // kRounded: significant ones that are left; kFlipped: number of the one, from the last on
-  size_t output = 0;
+  size_t output = 0, input = 0;
+  double factor = 1;
 };
 
 // The place whose number has the bits of `i` in the other order. Precondition: an extent that IsBitReversible.
@@ -48,12 +51,15 @@ inline bool IsBitReversible(int64_t extent) {
 // "axes 1 and 2 lay in the other order"
 std::string LayoutText(size_t axis, int64_t axes);
 
-std::vector<OutputChange> ListOutputChanges(const Tensor& got);
+// `factors`: by which results of the operator may be multiplied that are normalised otherwise.
+std::vector<OutputChange> ListOutputChanges(const Tensor& got, std::span<const double> factors);
 
 // Whether the value at each of these places is what the change makes of a right result. `places` are indices of golden
-// values, nullptr all of them, `values` are those of `got`; `hit` is told how each is judged then.
+// values, nullptr all of them, `values` are those of `got`, `operand` those of a kOperand; `hit` is told how each is
+// judged then.
 bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tensor& got, std::span<const double> values,
-               const std::vector<int64_t>* places, const std::function<void(int64_t, const Judgement&)>& hit);
+               std::span<const double> operand, const std::vector<int64_t>* places,
+               const std::function<void(int64_t, const Judgement&)>& hit);
 
 // "the output y shifted by 1 along axis 0"
 std::string DescribeOutputChange(const std::string& output, const OutputChange& change);

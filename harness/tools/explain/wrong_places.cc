@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "harness/tools/explain/shared_factor.h"
+
 namespace assay {
 namespace {
 
@@ -18,14 +20,42 @@ double BitsOfValue(double x) {
   return kBitsOfExact + 53 - std::countr_zero(digits);
 }
 
+// How far off a value may be that hits another one: as right elements are, if it is no further off.
+double MeasureHit(double share, const Judgement& hit) {
+  const double near = share * hit.Tolerance();
+  return std::fabs(hit.error) <= near ? near : hit.Tolerance();
+}
+
 // The bits that a value says which was that far off and hits another one: few where only few values are possible.
 double BitsOf(double share, const Judgement& meant, const Judgement& hit, double got) {
   if (!meant.finite) return 0;
-  const double tolerance = hit.Tolerance(), near = share * tolerance;
-  if (meant.allowed == 0 || tolerance == 0) return kBitsOfExact;
-  const double reach = std::fabs(hit.error) <= near ? near : tolerance;
+  if (meant.allowed == 0 || hit.Tolerance() == 0) return kBitsOfExact;
+  const double reach = MeasureHit(share, hit);
   return std::clamp(std::log2(std::fabs(meant.error) / reach), 0.0, std::min(kMostBits, BitsOfValue(got)));
 }
+
+// Sums the bits of wrong elements of an output.
+class BitsOfPlaces {
+ public:
+  explicit BitsOfPlaces(const Tensor& got) : shape_(got.shape()) {
+    if (IsComplex(got.dtype())) shape_.push_back(2);
+  }
+  void Add(int64_t place, double value, double share, const Judgement& meant, const Judgement& hit) {
+    bits_ += BitsOf(share, meant, hit, value);
+    if (meant.finite && hit.allowed > 0)
+      elements_.push_back({place, value - meant.error, meant.error, MeasureHit(share, hit)});
+  }
+  // A factor of a row is hit by chance as easily as one number. Enough bits of such numbers say nothing against more.
+  double Count() const {
+    const double of_factors = CountBitsOfFactors(shape_, elements_);
+    return of_factors < kLeastBits ? std::min(bits_, of_factors) : bits_;
+  }
+
+ private:
+  Shape shape_;
+  std::vector<ExplainedElement> elements_;
+  double bits_ = 0;
+};
 
 // Right elements are about as near to one value as to another: none is further off than twice the worst of many.
 double ShareOf(int64_t right, double worst) {
@@ -98,21 +128,21 @@ std::optional<double> WrongPlaces::CountBits(size_t k, const ElementJudge& chang
   if (output.places.empty()) return k == result_.output ? std::nullopt : std::optional(0.0);
   if (output.places.size() == output.wrong.size()) return std::nullopt;
   const std::vector<double> values = got.ToDoubles();
-  double bits = 0;
+  BitsOfPlaces bits(got);
   for (const int64_t i : output.places) {
     const double value = values[static_cast<size_t>(i)];
     const Judgement judged = changed.Judge(i, value);
     if (!judged.accepted || changed.IsOpen(i)) return std::nullopt;
-    bits += BitsOf(output.share, output.judge->Judge(i, value), judged, value);
+    bits.Add(i, value, output.share, output.judge->Judge(i, value), judged);
   }
-  return bits;
+  return bits.Count();
 }
 
 std::optional<double> WrongPlaces::CountBitsOfSlices(const ElementJudge& changed, const std::vector<int64_t>& of_slices,
                                                      ResultFit& fit) const {
   const MeantOutput& output = wrong_output();
   size_t found = 0;
-  double bits = 0;
+  BitsOfPlaces bits(result_.got[result_.output]);
   fit = Fit(judge(), result_.got[result_.output]);
   double squares = fit.rms * fit.rms * static_cast<double>(fit.values);
   for (size_t k = 0; k < of_slices.size(); ++k) {
@@ -123,12 +153,12 @@ std::optional<double> WrongPlaces::CountBitsOfSlices(const ElementJudge& changed
     const Judgement judged = changed.Judge(at, value), meant = output.judge->Judge(i, value);
     if (!judged.accepted || changed.IsOpen(at)) return std::nullopt;
     ++found;
-    bits += BitsOf(output.share, meant, judged, value);
+    bits.Add(i, value, output.share, meant, judged);
     if (meant.finite && judged.finite) squares += judged.error * judged.error - meant.error * meant.error;
     fit.equal += (value == changed.Rounded(at) ? 1 : 0) - (value == output.judge->Rounded(i) ? 1 : 0);
   }
   fit.rms = std::sqrt(std::max(0.0, squares) / static_cast<double>(std::max<int64_t>(1, fit.values)));
-  return found == output.places.size() ? std::optional(bits) : std::nullopt;
+  return found == output.places.size() ? std::optional(bits.Count()) : std::nullopt;
 }
 
 std::vector<int64_t> WrongPlaces::TakeAllWrong(size_t most) const {
@@ -158,6 +188,8 @@ Reach WrongPlaces::Explain(const OutputChange& change, ResultFit& fit) const {
   const auto is_right = [&](const auto& other) { return other.get() == &output || other->places.empty(); };
   if (!std::ranges::all_of(outputs_, is_right)) return Reach::kNothing;
   fit = {.values = std::ssize(output.values)};
+  const bool is_operand = change.kind == OutputChange::Kind::kOperand;
+  const std::vector<double> operand = is_operand ? result_.inputs[change.input].ToDoubles() : std::vector<double>();
   double bits = 0;
   const auto add = [&](int64_t i, const Judgement& hit) {
     const double value = output.values[static_cast<size_t>(i)];
@@ -167,9 +199,10 @@ Reach WrongPlaces::Explain(const OutputChange& change, ResultFit& fit) const {
   const bool counts = change.kind != OutputChange::Kind::kRounded;
   const auto explains = [&](const std::vector<int64_t>* places) {
     bits = 0;
-    return IsChanged(change, judge(), result_.got[result_.output], output.values, places, add);
+    return IsChanged(change, judge(), result_.got[result_.output], output.values, operand, places, add);
   };
   const bool has_wrong = !output.places.empty();
+  if (!has_wrong && counts && result_.least_bits > 0) return Reach::kNothing;    // what moves shows beyond bounds
   if (has_wrong && counts && !explains(&output.places)) return Reach::kNothing;  // they are among all, and fewer
   const double of_wrong = bits;
   if (explains(nullptr) && (!counts || bits >= result_.least_bits)) return Reach::kAll;

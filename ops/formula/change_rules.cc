@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/formula/change_rules.h"
+
+#include <bit>
+#include <cmath>
+
+namespace assay::formula {
+namespace {
+
+template <size_t kOperand, size_t kOf>
+ChangedExpr TakeOperand(const ChangedPlace& p) {
+  return p.IsFunctionOf(kOf) ? ChangedExpr(p.Arg(kOperand)) : std::nullopt;
+}
+
+ChangedExpr ExchangeOperands(const ChangedPlace& p) {
+  const bool symmetric = p.Is(Function::kAdd) || p.Is(Function::kMul) || p.Is(Function::kMaximum) ||
+                         p.Is(Function::kMinimum) || p.Is(Function::kEqual) || p.Is(Function::kAnd) ||
+                         p.Is(Function::kOr);
+  if (!p.IsFunctionOf(2) || symmetric) return std::nullopt;
+  return MapTo(p.node.function, {p.Arg(1), p.Arg(0)});
+}
+
+ChangedExpr ExchangeBranches(const ChangedPlace& p) {
+  if (!p.Is(Function::kSelect)) return std::nullopt;
+  return MapTo(Function::kSelect, {p.Arg(0), p.Arg(2), p.Arg(1)});
+}
+
+template <Function kFrom, Function kTo>
+ChangedExpr Replace(const ChangedPlace& p) {
+  if (!p.Is(kFrom)) return std::nullopt;
+  std::vector<Expr> operands;
+  for (size_t i = 0; i < p.node.args.size(); ++i) operands.push_back(p.Arg(i));
+  return MapTo(kTo, operands);
+}
+
+ChangedExpr NegateResult(const ChangedPlace& p) {
+  return p.Is(Function::kMul) || p.node.kind == Kind::kSum ? ChangedExpr(-p.self) : std::nullopt;
+}
+
+// A kernel may add an epsilon to the root instead of what is under it.
+ChangedExpr MoveAddendOutOfRoot(const ChangedPlace& p) {
+  if (!p.Is(Function::kSqrt) && !p.Is(Function::kRsqrt)) return std::nullopt;
+  const Node& sum = p.Arg(0).node();
+  if (!Maps(sum, Function::kAdd)) return std::nullopt;
+  const Expr left{&p.graph, sum.args[0]}, right{&p.graph, sum.args[1]};
+  if (right.node().kind != Kind::kConst) return std::nullopt;
+  const Expr moved = Sqrt(left) + right;
+  return p.Is(Function::kSqrt) ? moved : 1.0 / moved;
+}
+
+template <auto kNumber>
+ChangedExpr ReplaceConstant(const ChangedPlace& p) {
+  if (p.node.kind != Kind::kConst) return std::nullopt;
+  const double value = kNumber(p.node.constant);
+  if (!std::isfinite(value) || value == p.node.constant) return std::nullopt;
+  return Const(p.graph, value);
+}
+
+double OneLess(double x) {
+  return x == std::trunc(x) && std::fabs(x) > 1 ? x - 1 : x;
+}
+double OneMore(double x) {
+  return x == std::trunc(x) && std::fabs(x) > 1 ? x + 1 : x;
+}
+double ToNothing(double) {
+  return 0;
+}
+double Negative(double x) {
+  return -x;
+}
+double Twice(double x) {
+  return 2 * x;
+}
+double Half(double x) {
+  return x / 2;
+}
+double Square(double x) {
+  return x * x;
+}
+double Root(double x) {
+  return std::sqrt(std::fabs(x));
+}
+double Inverse(double x) {
+  return 1 / x;
+}
+template <int kPower>
+double Decades(double x) {
+  return std::fabs(x) < 0.01 ? x * std::pow(10.0, kPower) : x;  // an epsilon
+}
+
+// A count of elements, padded.
+template <int kBlock>
+double WholeBlocks(double x) {
+  return x == std::trunc(x) && x > kBlock ? std::ceil(x / kBlock) * kBlock : x;
+}
+
+ChangedExpr ReplaceSumByMean(const ChangedPlace& p) {
+  if (p.node.kind != Kind::kSum) return std::nullopt;
+  return p.self / static_cast<double>(p.graph.ExtentOf(p.node.reduced));
+}
+
+template <Kind kFrom, Kind kTo>
+ChangedExpr ReplaceReduction(const ChangedPlace& p) {
+  if (p.node.kind != kFrom) return std::nullopt;
+  Node node = p.node;
+  node.kind = kTo;
+  node.non_negative = p.Arg(0).node().non_negative;
+  node.least = 0;
+  return Append(p.graph, std::move(node));
+}
+
+// A number or an operand, as a kernel reads it.
+bool IsRead(Expr factor) {
+  return factor.node().kind == Kind::kConst || factor.node().kind == Kind::kIn;
+}
+
+bool IsSum(const Node& node) {
+  return Maps(node, Function::kAdd) || Maps(node, Function::kSub);
+}
+
+// k a + b and k (a + b), or differences, where k is read: which addends a factor is meant for.
+ChangedExpr MoveAddendIntoFactor(const ChangedPlace& p) {
+  if (!IsSum(p.node)) return std::nullopt;
+  const std::vector<int> factors = p.Arg(0).node().args;
+  if (!Maps(p.Arg(0).node(), Function::kMul)) return std::nullopt;
+  const Expr left{&p.graph, factors[0]}, factor{&p.graph, factors[1]};
+  return IsRead(factor) ? ChangedExpr(MapTo(p.node.function, {left, p.Arg(1)}) * factor) : std::nullopt;
+}
+template <size_t kAddend>
+ChangedExpr TakeFactorOfOneAddend(const ChangedPlace& p) {
+  if (!p.Is(Function::kMul) || !IsRead(p.Arg(1)) || !IsSum(p.Arg(0).node())) return std::nullopt;
+  const Node sum = p.Arg(0).node();
+  std::vector<Expr> addends = {{&p.graph, sum.args[0]}, {&p.graph, sum.args[1]}};
+  addends[kAddend] = addends[kAddend] * p.Arg(1);
+  return MapTo(sum.function, addends);
+}
+
+// An operand by which a result is multiplied, as a weight: with 1 added, as models store it that subtract 1, or twice.
+std::optional<Expr> FindWeight(const ChangedPlace& p) {
+  if (!p.Is(Function::kMul)) return std::nullopt;
+  for (const size_t i : {size_t{1}, size_t{0}}) {
+    const bool is_result = p.Arg(1 - i).node().kind != Kind::kIn && p.Arg(1 - i).node().kind != Kind::kConst;
+    if (p.Arg(i).node().kind == Kind::kIn && p.Arg(i).node().numbers == Numbers::kReal && is_result) return p.Arg(i);
+  }
+  return std::nullopt;
+}
+template <int kBy>
+ChangedExpr AddToWeight(const ChangedPlace& p) {
+  const std::optional<Expr> weight = FindWeight(p);
+  if (!weight) return std::nullopt;
+  const Expr result = p.node.args[0] == weight->id ? p.Arg(1) : p.Arg(0);
+  return result * (*weight + static_cast<double>(kBy));
+}
+ChangedExpr TakeWeightTwice(const ChangedPlace& p) {
+  const std::optional<Expr> weight = FindWeight(p);
+  return weight ? ChangedExpr(p.self * *weight) : std::nullopt;
+}
+
+// Every kPeriod-th term is left out, the kRest-th of each: a lane that nobody adds.
+template <int64_t kPeriod, int64_t kRest>
+ChangedExpr LoseLane(const ChangedPlace& p) {
+  if (p.node.kind != Kind::kSum || !std::has_single_bit(p.node.reduced)) return std::nullopt;
+  const Axis axis{std::countr_zero(p.node.reduced), p.graph.ExtentOf(p.node.reduced)};
+  if (axis.extent < 2 * kPeriod) return std::nullopt;
+  const Expr is_lost = At(Index(p.graph, axis), axis, axis, [](int64_t i) { return i % kPeriod == kRest ? 1 : 0; });
+  Node node = p.node;
+  node.args[0] = Select(Less(is_lost, Const(p.graph, 1)), p.Arg(0), Const(p.graph, 0)).id;
+  node.non_negative = p.Arg(0).node().non_negative;
+  node.least = 0;
+  return Append(p.graph, std::move(node));
+}
+
+constexpr TermRange FirstTerm(int64_t) {
+  return {0, 1};
+}
+constexpr TermRange MiddleTerm(int64_t n) {
+  return {n / 2, n / 2 + 1};
+}
+constexpr TermRange LastTerm(int64_t n) {
+  return {n - 1, n};
+}
+constexpr TermRange FirstHalf(int64_t n) {
+  return {0, n / 2};
+}
+constexpr TermRange SecondHalf(int64_t n) {
+  return {n / 2, n};
+}
+template <int64_t kBlock>
+constexpr TermRange FirstBlock(int64_t n) {
+  return {0, n > kBlock ? kBlock : 0};
+}
+// Behind the last whole block of kBlock, or that block. A smaller block that begins there says it, too.
+constexpr int64_t kLeastBlock = 4;
+template <int64_t kBlock>
+constexpr TermRange LastBlock(int64_t n) {
+  const int64_t begin = (n - 1) / kBlock * kBlock, of_half = (n - 1) / (kBlock / 2) * (kBlock / 2);
+  const bool is_known = kBlock > kLeastBlock && begin == of_half;
+  return begin == 0 || is_known || n - begin < 2 ? TermRange{} : TermRange{begin, n};
+}
+// The last kBlock terms, as a vector that ends with them.
+template <int64_t kBlock>
+constexpr TermRange LastVector(int64_t n) {
+  const int64_t rest = n % kBlock;
+  return n < kBlock || rest == 0 ? TermRange{} : TermRange{n - kBlock, n - rest};
+}
+
+// The terms are left out, for which a number stands that changes nothing, or taken twice.
+template <TermRange (*kRange)(int64_t), bool kTwice>
+ChangedExpr ChangeTerms(const ChangedPlace& p) {
+  const bool is_sum = p.node.kind == Kind::kSum;
+  if (!is_sum && (kTwice || p.node.kind != Kind::kProd)) return std::nullopt;
+  const int64_t terms = p.graph.ExtentOf(p.node.reduced);
+  const TermRange range = kRange(terms);
+  if (terms < 2 || range.begin == range.end) return std::nullopt;
+  std::optional<Expr> index;  // of a term, over all reduced axes
+  int64_t inner = terms;
+  for (AxisSet axes = p.node.reduced; axes != 0; axes &= axes - 1) {
+    const int axis = std::countr_zero(axes);
+    const int64_t extent = p.graph.Extent(axis);
+    inner /= extent;
+    const Expr along = Index(p.graph, {axis, extent}) * static_cast<double>(inner);
+    index = index ? *index + along : along;
+  }
+  const auto number = [&](int64_t i) { return Const(p.graph, static_cast<double>(i)); };
+  const Expr is_kept = Or(Less(*index, number(range.begin)), LessEqual(number(range.end), *index));
+  const Expr instead = kTwice ? p.Arg(0) + p.Arg(0) : Const(p.graph, is_sum ? 0 : 1);
+  Node node = p.node;
+  node.args[0] = Select(is_kept, p.Arg(0), instead).id;
+  node.non_negative = p.Arg(0).node().non_negative;
+  node.least = 0;
+  return Append(p.graph, std::move(node));
+}
+
+constexpr double kLogOf2 = 0x1.62e42fefa39efp-1;
+
+// The exponential and the logarithm in base 2, without the factor that makes them those in base e, or with a factor of
+// five digits.
+ChangedExpr TakeExponentialOfTwo(const ChangedPlace& p) {
+  return p.Is(Function::kExp) ? ChangedExpr(Exp(p.Arg(0) * kLogOf2)) : std::nullopt;
+}
+ChangedExpr TakeLogarithmOfTwo(const ChangedPlace& p) {
+  return p.Is(Function::kLog) ? ChangedExpr(p.self / kLogOf2) : std::nullopt;
+}
+ChangedExpr TakeShortLogarithmOfE(const ChangedPlace& p) {
+  return p.Is(Function::kExp) ? ChangedExpr(Exp(p.Arg(0) * (1.4427 * kLogOf2))) : std::nullopt;
+}
+
+ChangedExpr ReduceMagnitudes(const ChangedPlace& p) {
+  if (!IsReduction(p.node.kind) || p.Arg(0).node().non_negative) return std::nullopt;
+  Node node = p.node;
+  node.args[0] = Abs(p.Arg(0)).id;
+  return Append(p.graph, std::move(node));
+}
+
+// Its accumulator starts at 0 instead of at the least number.
+ChangedExpr StartAtZero(const ChangedPlace& p) {
+  if (p.node.kind != Kind::kMax && p.node.kind != Kind::kMin) return std::nullopt;
+  const Function function = p.node.kind == Kind::kMax ? Function::kMaximum : Function::kMinimum;
+  return MapTo(function, {p.self, Const(p.graph, 0)});
+}
+
+template <int kBy>
+ChangedExpr MoveElements(const ChangedPlace& p) {
+  if (p.node.kind != Kind::kAt || !p.node.more_from.empty()) return std::nullopt;
+  const int64_t extent = p.graph.Extent(p.node.from_axis);
+  Node node = p.node;
+  for (int64_t& place : node.index) place = place < 0 ? place : (place + kBy + extent) % extent;
+  return Append(p.graph, std::move(node));
+}
+
+// Elements of blocks, as query heads that share a key head, are taken in turn.
+ChangedExpr ReadInTurn(const ChangedPlace& p) {
+  if (p.node.kind != Kind::kAt || !p.node.more_from.empty()) return std::nullopt;
+  const int64_t extent = p.graph.Extent(p.node.from_axis), places = std::ssize(p.node.index);
+  if (extent < 2 || places <= extent || places % extent != 0) return std::nullopt;
+  Node node = p.node;
+  for (int64_t i = 0; i < places; ++i) {
+    if (node.index[static_cast<size_t>(i)] != i / (places / extent)) return std::nullopt;
+    node.index[static_cast<size_t>(i)] = i % extent;
+  }
+  return Append(p.graph, std::move(node));
+}
+
+// An exclusive sum has the terms before its own alone.
+ChangedExpr ExcludeOwnTerm(const ChangedPlace& p) {
+  return p.node.kind == Kind::kRecur && p.node.args.size() == 1 ? ChangedExpr(p.self - p.Arg(0)) : std::nullopt;
+}
+
+// From the last place to the first.
+ChangedExpr ScanFromEnd(const ChangedPlace& p) {
+  if (p.node.kind != Kind::kRecur) return std::nullopt;
+  const Axis axis{p.node.axis, p.graph.Extent(p.node.axis)};
+  const auto reversed = [&](Expr x) {
+    return Has(x.node().axes, axis.id) ? At(x, axis, axis, [n = axis.extent](int64_t i) { return n - 1 - i; }) : x;
+  };
+  Node node = p.node;
+  for (int& arg : node.args) arg = reversed({&p.graph, arg}).id;
+  return reversed(Append(p.graph, std::move(node)));
+}
+
+// One over what stands under a root.
+ChangedExpr LeaveOutRoot(const ChangedPlace& p) {
+  return p.Is(Function::kRsqrt) ? ChangedExpr(1.0 / p.Arg(0)) : std::nullopt;
+}
+
+template <bool kFurther>
+ChangedExpr MoveIndex(const ChangedPlace& p) {
+  if (p.node.kind != Kind::kIndex) return std::nullopt;
+  return kFurther ? p.self + 1.0 : p.self - 1.0;
+}
+
+constexpr ChangeRule kRules[] = {
+    {TakeOperand<0, 2>},
+    {TakeOperand<1, 2>},
+    {TakeOperand<0, 1>},
+    {LeaveOutRoot},
+    {TakeExponentialOfTwo, "exp in base 2 in place of {1}"},
+    {TakeLogarithmOfTwo, "log in base 2 in place of {1}"},
+    {TakeShortLogarithmOfE, "{1} by a log2(e) of 1.4427"},
+    {TakeOperand<1, 3>},
+    {TakeOperand<2, 3>},
+    {Replace<Function::kAdd, Function::kSub>},
+    {Replace<Function::kSub, Function::kAdd>},
+    {Replace<Function::kMul, Function::kAdd>},
+    {Replace<Function::kMul, Function::kDiv>},
+    {Replace<Function::kDiv, Function::kMul>},
+    {ExchangeOperands},
+    {ExchangeBranches},
+    {Replace<Function::kLess, Function::kLessEqual>},
+    {Replace<Function::kLessEqual, Function::kLess>},
+    {MoveIndex<true>},
+    {MoveIndex<false>},
+    {MoveAddendOutOfRoot},
+    {MoveAddendIntoFactor},
+    {TakeFactorOfOneAddend<0>},
+    {TakeFactorOfOneAddend<1>},
+    {AddToWeight<1>},
+    {AddToWeight<-1>},
+    {TakeWeightTwice},
+    {ReplaceConstant<OneLess>},
+    {ReplaceConstant<OneMore>},
+    {ReplaceConstant<ToNothing>},
+    {ReplaceConstant<Negative>},
+    {ReplaceConstant<Twice>},
+    {ReplaceConstant<Half>},
+    {ReplaceConstant<Square>},
+    {ReplaceConstant<Root>},
+    {ReplaceConstant<Inverse>},
+    {ReplaceConstant<Decades<1>>},
+    {ReplaceConstant<Decades<-1>>},
+    {ReplaceConstant<Decades<2>>},
+    {ReplaceConstant<Decades<-2>>},
+    {ReplaceConstant<Decades<3>>},
+    {ReplaceConstant<Decades<-3>>},
+    {ReplaceSumByMean},
+    {ChangeTerms<LastTerm, false>, "{1} without its last term"},
+    {ChangeTerms<FirstTerm, false>, "{1} without its first term"},
+    {ChangeTerms<MiddleTerm, false>, "{1} without its middle term"},
+    {ChangeTerms<LastTerm, true>, "{1} with its last term twice"},
+    {ChangeTerms<FirstTerm, true>, "{1} with its first term twice"},
+    {ChangeTerms<MiddleTerm, true>, "{1} with its middle term twice"},
+    {ChangeTerms<LastBlock<4>, false>, "{1} without its last {2} terms", LastBlock<4>},
+    {ChangeTerms<LastBlock<8>, false>, "{1} without its last {2} terms", LastBlock<8>},
+    {ChangeTerms<LastBlock<16>, false>, "{1} without its last {2} terms", LastBlock<16>},
+    {ChangeTerms<LastBlock<32>, false>, "{1} without its last {2} terms", LastBlock<32>},
+    {ChangeTerms<LastBlock<64>, false>, "{1} without its last {2} terms", LastBlock<64>},
+    {ChangeTerms<LastBlock<128>, false>, "{1} without its last {2} terms", LastBlock<128>},
+    {ChangeTerms<SecondHalf, false>, "{1} without its last {2} terms", SecondHalf},
+    {ChangeTerms<FirstBlock<8>, false>, "{1} without its first {2} terms", FirstBlock<8>},
+    {ChangeTerms<FirstBlock<16>, false>, "{1} without its first {2} terms", FirstBlock<16>},
+    {ChangeTerms<FirstBlock<32>, false>, "{1} without its first {2} terms", FirstBlock<32>},
+    {ChangeTerms<FirstBlock<64>, false>, "{1} without its first {2} terms", FirstBlock<64>},
+    {ChangeTerms<FirstHalf, false>, "{1} without its first {2} terms", FirstHalf},
+    {ChangeTerms<LastBlock<8>, true>, "{1} with its last {2} terms twice", LastBlock<8>},
+    {ChangeTerms<LastBlock<16>, true>, "{1} with its last {2} terms twice", LastBlock<16>},
+    {ChangeTerms<LastVector<4>, true>, "{1} with {2} of its last 4 terms twice", LastVector<4>},
+    {ChangeTerms<LastVector<8>, true>, "{1} with {2} of its last 8 terms twice", LastVector<8>},
+    {ChangeTerms<LastVector<16>, true>, "{1} with {2} of its last 16 terms twice", LastVector<16>},
+    {LoseLane<2, 1>, "{1} without every second term"},
+    {LoseLane<4, 3>, "{1} without every 4th term"},
+    {LoseLane<8, 7>, "{1} without every 8th term"},
+    {LoseLane<16, 15>, "{1} without every 16th term"},
+    {LoseLane<32, 31>, "{1} without every 32nd term"},
+    {ExcludeOwnTerm, "{1} without its own term"},
+    {ScanFromEnd, "{1} from the end"},
+    {ReplaceReduction<Kind::kMax, Kind::kMin>},
+    {ReplaceReduction<Kind::kMin, Kind::kMax>},
+    {ReplaceReduction<Kind::kSum, Kind::kMax>},
+    {Replace<Function::kMaximum, Function::kMinimum>},
+    {Replace<Function::kMinimum, Function::kMaximum>},
+    {Replace<Function::kTanh, Function::kErf>},
+    {Replace<Function::kErf, Function::kTanh>},
+    {Replace<Function::kTanh, Function::kSigmoid>},
+    {Replace<Function::kSigmoid, Function::kTanh>},
+    {Replace<Function::kSqrt, Function::kRsqrt>},
+    {Replace<Function::kRsqrt, Function::kSqrt>},
+    {Replace<Function::kSin, Function::kCos>},
+    {Replace<Function::kCos, Function::kSin>},
+    {Replace<Function::kLog, Function::kLog1p>},
+    {Replace<Function::kLog1p, Function::kLog>},
+    {Replace<Function::kAnd, Function::kOr>},
+    {Replace<Function::kOr, Function::kAnd>},
+    {ReduceMagnitudes},
+    {StartAtZero},
+    {ReadInTurn, "{1}, and what is read alike, in turn, not in blocks", nullptr, true},
+    {MoveElements<1>, "{1} shifted by one"},
+    {MoveElements<-1>, "{1} shifted by one"},
+    {ReplaceConstant<WholeBlocks<16>>},
+    {ReplaceConstant<WholeBlocks<32>>},
+    {NegateResult},
+};
+
+}  // namespace
+
+std::span<const ChangeRule> ListChangeRules() {
+  return kRules;
+}
+
+}  // namespace assay::formula
