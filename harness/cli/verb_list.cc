@@ -93,6 +93,7 @@ int ListCases(const PlanOptions& options, bool verbose) {
   }
   auto run = PlanCases(options);
   if (!run) return Complain(kExitUsage, run.error().message);
+  if (!run->note.empty()) Note(run->note);
   const Selection& selection = run->selection;
   if (selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selection.empty_message);
   std::string tier = RunOptions().tier;  // that of a run without --tier
