@@ -75,7 +75,7 @@ def write_experts(net, t, tokens):
     latent, bias = t["network"] == "latent", t.get("bias", False)
     rows = tokens * chosen
     moved = "t d experts" if experts > 128 else "t d"  # few experts stay, so that `chosen` of them are there
-    grouped = ("rows " if tokens > 1 else "") + ("k n groups" if experts > 128 else "k n")
+    grouped = ("rows " if tokens > 1 else "") + ("k n groups" if experts >= 32 else "k n")
     # DeepSeek's weights of its experts have a bias beside them, by which experts are chosen.
     net.add("moe.router", "matmul", "m k", calls, hidden * experts + (bias or latent) * experts, m=tokens, n=experts,
             k=hidden, transb=1, **({"bias": 1} if bias else {}))

@@ -125,7 +125,7 @@ class SuiteParser {
     for (CaseSpec& spec : few) {
       const Result<SharedCase> bound = ops_.bind ? ops_.bind(spec) : SharedCase();
       if (!bound) return line.Fail(line.words[0].column, bound.error().message);
-      PlannedCase planned{.spec = std::move(spec), .timed = false};
+      PlannedCase planned{.spec = std::move(spec), .timed = false, .sample = scope.sample};
       if (Status status = Add(line, std::move(planned), scope); !status) return status;
     }
     return {};

@@ -66,13 +66,14 @@ TEST(ShippedSuites, EveryCaseIsOne) {
 
 // Each operator that declares its own cases gets some from `others` unless a line names it, and they bind.
 TEST(ShippedSuites, OthersAreTheOperatorsThatNoLineNames) {
-  const auto cases = ParseSuite("gelu dtypes=f32 n=3\nothers\n", "s.suite", RealOperators());
+  const auto cases = ParseSuite("gelu dtypes=f32 n=3\nsample 16\nothers\n", "s.suite", RealOperators());
   ASSERT_TRUE(cases) << cases.error().message;
   std::map<std::string, std::set<std::string>> types;
   for (const PlannedCase& planned : *cases) {
     types[planned.spec.op].insert(DTypeListText(planned.spec.dtypes));
     EXPECT_LT(planned.Bound()->problem.flops, 1e5) << planned.spec.Id();
     EXPECT_EQ(planned.timed, planned.spec.op == "gelu");
+    EXPECT_EQ(planned.sample, planned.spec.op == "gelu" ? 0 : 16);
   }
   for (const Operator* op : OperatorRegistry::Global().All()) {
     const auto* formula = dynamic_cast<const FormulaOperator*>(op);
@@ -232,7 +233,7 @@ TEST(ShippedSuites, ShapesOfModelsNameTheirSourceAndCalls) {
 TEST(ShippedSuites, NetworksAreCasesAtSmallerScalesToo) {
   for (const std::string& name : ListNetworks()) {
     const double whole = TotalFlops(Shipped(name));
-    for (const int64_t divisor : {2, 4, 8, 16}) {
+    for (const int64_t divisor : {2, 4, 8, 16, 32}) {
       SuiteScale scale{.divisor = divisor};
       EXPECT_LT(TotalFlops(Shipped(name, &scale)) * static_cast<double>(divisor), whole) << name << " " << divisor;
       EXPECT_GT(scale.smaller, 0U) << name;
