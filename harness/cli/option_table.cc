@@ -97,7 +97,7 @@ Rows MakeCasesRows() {
        Field<&RunOptions::selection, &PlanOptions::scale>(),
        "divide the extents that the suite's lines `scale` name, as those of models/* do: a large network on a small "
        "machine",
-       {.value = "1/N", .everyday = true}},
+       {.value = "1/N"}},
       {"--operators",
        Field<&RunOptions::selection, &PlanOptions::operators>(),
        "file of definitions (.py, or .json of assay define) whose operators are known besides the built-in ones, a "
