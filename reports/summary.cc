@@ -15,6 +15,7 @@
 
 #include "harness/core/base/amounts.h"
 #include "harness/core/base/text.h"
+#include "harness/core/model/calls_tag.h"
 #include "reports/pooled.h"
 #include "reports/text.h"
 #include "reports/verdicts.h"
@@ -158,25 +159,42 @@ bool IsFailure(const Record& record) {
 
 namespace {
 
-// Calls of a captured program that the record's case stands for, by its tags "calls-12"; 0: it is of no such suite.
+// Calls of a program that the record's case stands for, by its tags "calls-12"; 0: it is of no such suite.
 int64_t CallsOf(const Record& record) {
-  constexpr std::string_view kCalls = "calls-";
   int64_t calls = 0;
-  for (const std::string_view tag : Split(record.tags, ',')) {
-    if (tag.starts_with(kCalls)) calls += ParseNumber<int64_t>(tag.substr(kCalls.size())).value_or(0);
-  }
+  for (const std::string_view tag : Split(record.tags, ',')) calls += CallsOfTag(tag);
   return calls;
 }
 
-// "; weighted by calls, 99.2 % pass", where suites say how often a program calls their cases; else "".
+// A case on a backend: it passes where some implementation does and none fails.
+struct CalledCase {
+  int64_t calls = 0;
+  bool passes = false, fails = false;
+};
+
+// "; weighted by calls, cpu 100 % and onednn 99.2 % pass", where suites say how often a program calls their cases; else
+// "".
 std::string CallsText(const RecordView& records) {
-  double all = 0, passed = 0;
+  std::map<std::string, std::map<std::string, CalledCase>> backends;
   for (const Record& r : records) {
-    const auto calls = static_cast<double>(CallsOf(r));
-    all += calls, passed += r.outcome == "pass" ? calls : 0;
+    const int64_t calls = CallsOf(r);
+    if (calls == 0) continue;
+    CalledCase& called = backends[r.backend][r.case_id];
+    called.calls = calls;
+    called.passes = called.passes || r.outcome == "pass";
+    called.fails = called.fails || (r.outcome != "pass" && r.outcome != "unsupported");
   }
-  const double most = passed == all ? 100 : 99.9;  // else a rare failure is rounded away
-  return all > 0 ? fmt::format("; weighted by calls, {:.3g} % pass", std::min(100 * passed / all, most)) : "";
+  std::vector<std::string> shares;
+  for (const auto& [backend, cases] : backends) {
+    double all = 0, passed = 0;
+    for (const auto& [id, called] : cases) {
+      const auto calls = static_cast<double>(called.calls);
+      all += calls, passed += called.passes && !called.fails ? calls : 0;
+    }
+    const double most = passed == all ? 100 : 99.9;  // else a rare failure is rounded away
+    shares.push_back(fmt::format("{} {:.3g} %", backend, std::min(100 * passed / all, most)));
+  }
+  return shares.empty() ? "" : fmt::format("; weighted by calls, {} pass", fmt::join(shares, ", "));
 }
 
 }  // namespace

@@ -93,6 +93,11 @@ Rows MakeCasesRows() {
        Field<&RunOptions::selection, &PlanOptions::dtypes>(),
        "only these types or lists of types (bf16-bf16-f32), comma separated",
        {.separator = ',', .everyday = true}},
+      {"--scale",
+       Field<&RunOptions::selection, &PlanOptions::scale>(),
+       "divide the extents that the suite's lines `scale` name, as those of models/* do: a large network on a small "
+       "machine",
+       {.value = "1/N"}},
       {"--operators",
        Field<&RunOptions::selection, &PlanOptions::operators>(),
        "file of definitions (.py, or .json of assay define) whose operators are known besides the built-in ones, a "

@@ -20,7 +20,8 @@ namespace assay::cli {
 inline constexpr std::string_view kFurther = " (further)";
 
 using Names = std::vector<std::string_view>;
-inline const Names kCaseChoice = {"--suite", "--case", "--contract", "--filter", "--op", "--dtype", "--operators"};
+inline const Names kCaseChoice = {"--suite", "--case",  "--contract", "--filter",
+                                  "--op",    "--dtype", "--scale",    "--operators"};
 inline const Names kSandboxOptions = {"--sandbox", "--pass-env", "--grant", "--worker-limit"};
 
 // Adds the whole table, under headings, with --help-all.

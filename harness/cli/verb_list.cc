@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay list ops|cases|suites
+// assay list ops|cases|suites|profiles
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +13,7 @@
 #include "harness/engine/cases/memory_need.h"
 #include "harness/plan/catalog.h"
 #include "harness/plan/selection.h"
+#include "harness/tools/bundle/conform/profile.h"
 #include "ops/case_space.h"
 #include "ops/formula_operator.h"
 #include "ops/operator.h"
@@ -93,6 +94,7 @@ int ListCases(const PlanOptions& options, bool verbose) {
   }
   auto run = PlanCases(options);
   if (!run) return Complain(kExitUsage, run.error().message);
+  if (!run->note.empty()) Note(run->note);
   const Selection& selection = run->selection;
   if (selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selection.empty_message);
   std::string tier = RunOptions().tier;  // that of a run without --tier
@@ -115,6 +117,17 @@ int PrintSuites() {
   return Complain(kExitNothing, "this program finds no suites" + ExplainMissingSuites());
 }
 
+int PrintProfiles() {
+  const std::vector<std::string> names = ListShippedProfiles();
+  for (const std::string& name : names) {
+    const auto profile = LoadProfile(name);
+    if (!profile) return Complain(kExitHarness, profile.error().message);
+    fmt::print("{}\n", profile->Title());
+  }
+  if (!names.empty()) return kExitOk;
+  return Complain(kExitNothing, "this program finds no profiles" + ExplainMissingFolder("profiles", "ops/profiles"));
+}
+
 }  // namespace
 
 void AddListVerb(CLI::App& app, Action& action) {
@@ -123,7 +136,7 @@ void AddListVerb(CLI::App& app, Action& action) {
   auto names = std::make_shared<std::vector<std::string>>();
   const auto take_names = [=] { std::ranges::copy(*names, std::back_inserter(run->selection.ops)); };
   auto verbose = std::make_shared<bool>(false);
-  CLI::App* verb = app.add_subcommand("list", "List operators, cases or suites");
+  CLI::App* verb = app.add_subcommand("list", "List operators, cases, suites or profiles");
   verb->require_subcommand(1);
   CLI::App* ops =
       verb->add_subcommand("ops", "List operators; --verbose adds operands, types, attributes and defaults");
@@ -151,6 +164,9 @@ void AddListVerb(CLI::App& app, Action& action) {
   CLI::App* suites =
       verb->add_subcommand("suites", "List the names of suites for --suite; other suites are given by their path");
   suites->callback([&action] { action = PrintSuites; });
+  CLI::App* profiles =
+      verb->add_subcommand("profiles", "List the names of profiles for assay conform, and which is a draft");
+  profiles->callback([&action] { action = PrintProfiles; });
 }
 
 }  // namespace assay::cli

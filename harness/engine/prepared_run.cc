@@ -41,6 +41,7 @@ tl::expected<PreparedRun, Refusal> PrepareCases(const RunRequest& request, std::
   const int64_t sample = request.sample.value_or(0);
   auto fits = CheckNamedCasesFit(run.selection.cases, request.tier, AvailableBytes(), sample);
   if (!fits) return Usage(fits.error());
+  if (!run.note.empty()) notes.push_back(run.note);
   if (run.HasNoCase()) notes.push_back(run.selection.empty_message);
   return run;
 }

@@ -52,9 +52,22 @@ struct CaseSource {
   std::vector<PlannedCase> cases;
   std::string name;    // as the user gave it: "smoke", "--case"
   std::string origin;  // for messages
+  std::string note;    // what became of --scale; ""
 };
 
+// The scale that the options ask for.
+Result<SuiteScale> ScaleOf(const PlanOptions& options) {
+  if (options.scale.empty()) return SuiteScale();
+  const auto divisor = ParseScale(options.scale);
+  if (!divisor) return UsageError("--scale: " + divisor.error().message);
+  if (SuiteName(options).empty())
+    return UsageError("--scale: name a suite whose lines `scale` say what may be smaller");
+  return SuiteScale{.divisor = *divisor};
+}
+
 Result<CaseSource> CasesOf(const PlanOptions& options, const OpCatalog& ops) {
+  auto scale = ScaleOf(options);
+  if (!scale) return tl::unexpected(scale.error());
   CaseSource source;
   source.name = SuiteName(options);
   if (!source.name.empty()) {
@@ -62,10 +75,17 @@ Result<CaseSource> CasesOf(const PlanOptions& options, const OpCatalog& ops) {
     const bool by_name = source.name.find_first_of("./") == std::string::npos;
     if (!path && by_name) return UsageError(path.error().message + ExplainMissingSuites());
     if (!path) return tl::unexpected(path.error());
-    auto cases = LoadSuite(*path, ops);
+    auto cases = LoadSuite(*path, ops, &*scale);
     if (!cases) return tl::unexpected(cases.error());
     source.cases = *std::move(cases);
     source.origin = "suite " + (source.cases.empty() ? *path : source.name);
+    if (scale->divisor > 1 && scale->smaller == 0) {
+      return UsageError(
+          fmt::format("--scale {}: no line `scale KEYS` of suite {} says which extents it divides; suites "
+                      "models/* have such lines",
+                      options.scale, source.name));
+    }
+    if (scale->divisor > 1) source.note = scale->Text(), source.name += " --scale " + options.scale;
   }
   if (!options.cases.empty()) {
     if (auto added = AddCasesFromIds(options.cases, ops, source.cases); !added) return tl::unexpected(added.error());
@@ -224,7 +244,7 @@ Result<PlannedRun> PlanCases(PlanOptions options, const EnvLookup& env) {
   if (!selection) return tl::unexpected(selection.error());
   if (selection->empty == EmptyReason::kNoMatch && !has_any) selection->empty_message += SuggestSuites(options.ops, "");
   Plan plan = MakePlan(source->name, select, *selection);
-  return PlannedRun{std::move(*selection), std::move(plan), *std::move(sweep)};
+  return PlannedRun{std::move(*selection), std::move(plan), *std::move(sweep), std::move(source->note)};
 }
 
 }  // namespace assay

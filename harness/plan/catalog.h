@@ -54,6 +54,7 @@ struct PlannedRun {
   Selection selection;
   Plan plan;
   std::optional<Sweep> sweep;
+  std::string note;  // what became of --scale; ""
 };
 // `env`: where a shard may be stated; null: nobody has one but the options.
 Result<PlannedRun> PlanCases(PlanOptions options, const EnvLookup& env);

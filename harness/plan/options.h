@@ -15,6 +15,7 @@ namespace assay {
 struct PlanOptions {
   std::string suite;               // "": default, or none where there are cases
   std::vector<std::string> cases;  // ids
+  std::string scale;               // "1/8": divides the extents that the suite names; "": they stay
   std::string sweep;               // KEY=VALUES, which each of them gets in turn: see ParseSweep
   std::string contract;            // replaces every case's required contract
   std::string filter = "*";

@@ -53,9 +53,7 @@ Status Merge(const PlannedCase& again, PlannedCase& known) {
                                   known.spec.Id(), RequirementOf(known), known.where, RequirementOf(again),
                                   again.where));
   }
-  for (const std::string& tag : again.tags) {
-    if (!Contains(known.tags, tag)) known.tags.push_back(tag);
-  }
+  for (const std::string& tag : again.tags) AddTag(tag, known.tags);
   return {};
 }
 

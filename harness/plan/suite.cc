@@ -10,12 +10,14 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <unordered_map>
 
 #include "harness/core/base/nearest_word.h"
 #include "harness/core/base/text.h"
 #include "harness/core/base/utf8.h"
 #include "harness/core/base/whole_file.h"
+#include "harness/core/model/calls_tag.h"
 #include "harness/core/model/contract.h"
 #include "harness/core/model/other_names.h"
 #include "harness/plan/suite_line.h"
@@ -26,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMostSampled = 1'000'000'000;
+constexpr int64_t kMostSampled = 1'000'000'000, kMostCalls = 1'000'000'000'000;
 
 Status CheckIsText(std::string_view bytes, const std::string& name) {
   const size_t at = FindNonText(bytes);
@@ -52,7 +54,7 @@ Result<std::string> ReadSuiteFile(const fs::path& path) {
 
 class SuiteParser {
  public:
-  explicit SuiteParser(const OpCatalog& ops) : ops_(ops) {}
+  explicit SuiteParser(const OpCatalog& ops, SuiteScale* scale = nullptr) : ops_(ops), scale_(scale) {}
 
   Status ParseFile(const fs::path& path) {
     const Result<std::string> text = ReadSuiteFile(path);
@@ -81,6 +83,8 @@ class SuiteParser {
   // Settings for the following lines of one file.
   struct Scope {
     std::string requirement, tag, source;
+    std::string calls;                // the tag "calls-12"; ""
+    std::vector<std::string> scaled;  // keys whose extents --scale divides
     bool timed = true;
     int64_t sample = 0;
     double thorough = std::numeric_limits<double>::infinity();  // cases of each operator and list of types
@@ -92,6 +96,7 @@ class SuiteParser {
     if (first == "include") return Include(line);
     if (first == "require") return Require(line, content, scope);
     if (first == "tag") return Tag(line, scope);
+    if (first == "scale") return SetScaled(line, scope);
     if (first == "timed") return SetTimed(line, scope);
     if (first == "thorough") return SetThorough(line, scope);
     if (first == "sample") return SetSample(line, scope);
@@ -99,6 +104,7 @@ class SuiteParser {
     Result<std::vector<PlannedCase>> family = ExpandFamily(line, ops_);
     if (!family) return tl::unexpected(family.error());
     for (PlannedCase& planned : *family) {
+      if (Status status = ScaleDown(line, scope, planned.spec); !status) return status;
       planned.timed = scope.timed;
       planned.sample = scope.sample;
       planned.thorough = scope.planned[planned.spec.op + DTypeListText(planned.spec.dtypes)]++ < scope.thorough;
@@ -119,7 +125,7 @@ class SuiteParser {
     for (CaseSpec& spec : few) {
       const Result<SharedCase> bound = ops_.bind ? ops_.bind(spec) : SharedCase();
       if (!bound) return line.Fail(line.words[0].column, bound.error().message);
-      PlannedCase planned{.spec = std::move(spec), .timed = false};
+      PlannedCase planned{.spec = std::move(spec), .timed = false, .sample = scope.sample};
       if (Status status = Add(line, std::move(planned), scope); !status) return status;
     }
     return {};
@@ -161,19 +167,51 @@ class SuiteParser {
   }
 
   static Status Tag(const SuiteLine& line, Scope& scope) {
-    constexpr std::string_view kSource = "source=";
+    constexpr std::string_view kSource = "source=", kCalls = "calls=";
+    constexpr const char* kForm = "write: tag layer.3.ffn calls=32 source=URL";
     const std::vector<Word>& words = line.words;
-    if (words.size() < 2 || words.size() > 3) {
-      return line.Fail(words[0].column, "tag takes a label and a source; write: tag layer.3.ffn source=URL");
-    }
-    if (words.size() == 3 && !words[2].text.starts_with(kSource)) {
-      return line.Fail(words[2].column, fmt::format("'{}' is not source=URL", words[2].text));
-    }
-    if (words[1].text.find('=') != std::string_view::npos) {
-      return line.Fail(words[1].column, "the label is missing; write: tag layer.3.ffn source=URL");
+    if (words.size() < 2 || words[1].text.find('=') != std::string_view::npos) {
+      return line.Fail(words[std::min<size_t>(words.size() - 1, 1)].column,
+                       fmt::format("the label is missing; {}", kForm));
     }
     scope.tag = words[1].text == "none" ? "" : words[1].text;
-    scope.source = words.size() == 3 ? words[2].text.substr(kSource.size()) : "";
+    scope.source.clear(), scope.calls.clear();
+    for (const Word& word : std::span(words).subspan(2)) {
+      const auto calls =
+          word.text.starts_with(kCalls) ? ParseNumber<int64_t>(word.text.substr(kCalls.size())) : std::nullopt;
+      if (calls && *calls >= 1 && *calls <= kMostCalls && scope.calls.empty()) {
+        scope.calls = fmt::format("{}{}", kCallsTag, *calls);
+      } else if (word.text.starts_with(kSource) && scope.source.empty()) {
+        scope.source = word.text.substr(kSource.size());
+      } else {
+        return line.Fail(word.column,
+                         fmt::format("'{}' is neither calls=NUMBER nor source=URL, once; {}", word.text, kForm));
+      }
+    }
+    return {};
+  }
+
+  static Status SetScaled(const SuiteLine& line, Scope& scope) {
+    scope.scaled.clear();
+    if (line.words.size() < 2) return line.Fail(line.words[0].column, "scale takes keys, or none; write: scale n k");
+    for (const Word& word : std::span(line.words).subspan(1)) scope.scaled.emplace_back(word.text);
+    if (scope.scaled == std::vector<std::string>{"none"}) scope.scaled.clear();
+    return {};
+  }
+
+  // Makes the case as small as --scale asks for.
+  Status ScaleDown(const SuiteLine& line, const Scope& scope, CaseSpec& spec) {
+    if (scale_ != nullptr) ++scale_->cases;
+    if (scope.scaled.empty()) return {};
+    const int64_t divisor = scale_ == nullptr ? 1 : scale_->divisor;
+    auto scaled = ScaleCase(spec, scope.scaled, divisor, *ops_.find(spec.op));
+    if (!scaled) return line.Fail(line.words[0].column, scaled.error().message);
+    if (*scaled == spec) return {};
+    if (const auto bound = ops_.bind ? ops_.bind(*scaled) : SharedCase(); !bound) {
+      return line.Fail(line.words[0].column, fmt::format("--scale 1/{}: {}", divisor, bound.error().message));
+    }
+    if (scale_->smaller++ == 0) scale_->example = fmt::format("{} for {}", scaled->Id(), spec.Id());
+    spec = *std::move(scaled);
     return {};
   }
 
@@ -212,7 +250,8 @@ class SuiteParser {
       planned.requirement = scope.requirement;
       planned.source = scope.source;
       planned.where = line.Where();
-      if (!scope.tag.empty()) planned.tags.push_back(scope.tag);
+      AddTag(scope.tag, planned.tags);
+      AddTag(scope.calls, planned.tags);
       cases_.push_back(std::move(planned));
       return {};
     }
@@ -223,9 +262,8 @@ class SuiteParser {
                        fmt::format("{} is required to meet '{}' here and '{}' at {}; one case has one requirement",
                                    it->first, scope.requirement, known.requirement, known.where));
     }
-    if (!scope.tag.empty() && std::ranges::find(known.tags, scope.tag) == known.tags.end()) {
-      known.tags.push_back(scope.tag);
-    }
+    AddTag(scope.tag, known.tags);
+    AddTag(scope.calls, known.tags);
     if (known.source.empty()) known.source = scope.source;
     known.timed = known.timed || planned.timed;
     known.thorough = known.thorough || planned.thorough;
@@ -234,6 +272,7 @@ class SuiteParser {
   }
 
   const OpCatalog& ops_;
+  SuiteScale* const scale_;  // null: nobody asks for smaller extents
   std::vector<PlannedCase> cases_;
   std::unordered_map<std::string, size_t> index_of_id_;
   std::vector<std::string> open_files_;  // the chain of includes that leads here
@@ -266,14 +305,27 @@ std::string RequirementOf(const PlannedCase& planned) {
   return text;
 }
 
-Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops) {
-  SuiteParser parser(ops);
+void AddTag(std::string_view tag, std::vector<std::string>& tags) {
+  if (tag.empty()) return;
+  const int64_t calls = CallsOfTag(tag);
+  const auto same = std::ranges::find_if(
+      tags, [&](const std::string& known) { return calls > 0 ? CallsOfTag(known) > 0 : known == tag; });
+  if (same == tags.end()) {
+    tags.emplace_back(tag);
+  } else if (calls > 0) {
+    *same = fmt::format("{}{}", kCallsTag, CallsOfTag(*same) + calls);
+  }
+}
+
+Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops, SuiteScale* scale) {
+  SuiteParser parser(ops, scale);
   if (Status status = parser.ParseFile(path); !status) return tl::unexpected(status.error());
   return parser.TakeCases();
 }
 
-Result<std::vector<PlannedCase>> ParseSuite(std::string_view text, const std::string& name, const OpCatalog& ops) {
-  SuiteParser parser(ops);
+Result<std::vector<PlannedCase>> ParseSuite(std::string_view text, const std::string& name, const OpCatalog& ops,
+                                            SuiteScale* scale) {
+  SuiteParser parser(ops, scale);
   if (Status status = parser.ParseText(text, name); !status) return tl::unexpected(status.error());
   return parser.TakeCases();
 }

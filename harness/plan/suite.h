@@ -12,8 +12,11 @@
 //   require contract=f32acc; det=yes
 //       what implementations must meet, for the following lines of this file; the rest of the line is the contract.
 //       `require contract=none` goes back to the default of the operator's dtypes.
-//   tag layer.3.ffn source=https://...
-//       a label and where the shapes come from, for the following lines of this file; `tag none` ends it.
+//   tag layer.3.ffn calls=32 source=https://...
+//       a label, how often a program calls each of the cases (the tag calls-32), and where the shapes come from, for
+//       the following lines of this file; `tag none` ends it.
+//   scale n k shape.0
+//       keys, and entries of lists, of the following lines whose extents --scale divides; `scale none` ends it.
 //   timed no
 //       the cases of the following lines are not timed; `timed yes` ends it.
 //   thorough 2
@@ -23,9 +26,10 @@
 //   sample 4096
 //       about so many elements of each larger output of the following lines are judged, unless the run says another
 //       number; `sample all` ends it.
-// None of require, tag, timed, thorough and sample reaches into an included file or out of one. '#' starts a comment at
-// the beginning of a line or after a space, so that it may stand inside a URL. A case that several lines plan is
-// planned once, with all their tags; two lines that require different things of it are an error.
+// None of require, scale, tag, timed, thorough and sample reaches into an included file or out of one. '#' starts a
+// comment at the beginning of a line or after a space, so that it may stand inside a URL. A case that several lines
+// plan is planned once, with all their tags and the sum of their calls; two lines that require different things of it
+// are an error.
 #pragma once
 
 #include <functional>
@@ -35,6 +39,7 @@
 
 #include "harness/core/base/result.h"
 #include "harness/core/model/case_spec.h"
+#include "harness/plan/scale.h"
 #include "ops/bound_case.h"
 
 namespace assay {
@@ -79,12 +84,16 @@ std::string DefaultRequirement(const CaseSpec& spec);
 // this leaves open. A suite that states a field has the last word on it.
 std::string RequirementOf(const PlannedCase& planned);
 
+// Adds a tag unless it is "" or there; of calls-N the numbers add up.
+void AddTag(std::string_view tag, std::vector<std::string>& tags);
+
 // Errors are "file:line:column: what; what to write instead", all three counted from 1; of a file that is not text,
-// "file:line: ...".
-Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops);
+// "file:line: ...". `scale`: by what extents are divided, and gets what became of it; null: they stay.
+Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops, SuiteScale* scale = nullptr);
 
 // Parses the text of a suite without a file. `name` stands for the file in messages; includes are relative to it.
-Result<std::vector<PlannedCase>> ParseSuite(std::string_view text, const std::string& name, const OpCatalog& ops);
+Result<std::vector<PlannedCase>> ParseSuite(std::string_view text, const std::string& name, const OpCatalog& ops,
+                                            SuiteScale* scale = nullptr);
 
 // The file of a suite. "smoke" and "models/llama" are names, looked up as <directory>/<name>.suite, first match wins;
 // anything that ends in .suite or starts with '/' or '.' is a path. The current directory is never searched for names.

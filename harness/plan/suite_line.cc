@@ -225,7 +225,8 @@ Result<std::vector<PlannedCase>> ExpandFamilyOf(const Word& op, const SuiteLine&
   if (schema == nullptr) {
     return line.Fail(
         op.column,
-        fmt::format("'{}' is neither an operator nor one of include, others, require, sample, tag, thorough, timed; "
+        fmt::format("'{}' is neither an operator nor one of include, others, require, sample, scale, tag, thorough, "
+                    "timed; "
                     "operators: {}{}",
                     op.text, fmt::join(ops.names, " "), OperatorHint(op.text, ops.names)));
   }

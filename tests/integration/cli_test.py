@@ -233,8 +233,8 @@ class BadInput(Cli):
         self.fails(2, "'rndom' is not a number", "list", "cases", "--seed", "rndom")
 
     def test_list_names_what_it_lists(self):
-        self.fails(2, "list takes one of ops, cases, suites; ", "list")
-        self.fails(2, "list takes one of ops, cases, suites, not 'foo'; ", "list", "foo")
+        self.fails(2, "list takes one of ops, cases, suites, profiles; ", "list")
+        self.fails(2, "list takes one of ops, cases, suites, profiles, not 'foo'; ", "list", "foo")
         self.fails(2, "bar", "list", "ops", "bar")
         self.fails(2, "--op foo: unknown operator; known: abs", "list", "ops", "--op", "foo")
 

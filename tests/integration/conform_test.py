@@ -212,9 +212,12 @@ class Conform(OwnFolder):
 
     def test_mistakes(self):
         self.assertIn("--backend nosuch", self.conform(backend="nosuch", code=2).stderr)
-        self.assertIn("unknown profile; known: conformance-1.0",
+        self.assertIn("unknown profile; known: conformance-1.0, conformance-2.0.",
                       self.assay("conform", "--profile", "mine", "--backend", "cpu", code=2).stderr)
         self.assay("conform", code=2)  # of which backend?
+
+    def test_profiles_are_listed(self):
+        self.assertEqual(self.assay("list", "profiles").stdout.splitlines(), ["conformance-1.0", "conformance-2.0 (draft)"])
 
 
 class Shipped(OwnFolder):

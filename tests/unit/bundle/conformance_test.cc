@@ -6,7 +6,9 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "harness/plan/catalog.h"
 #include "harness/tools/bundle/conform/finding.h"
 #include "tests/unit/temporary_folder.h"
 
@@ -209,6 +211,23 @@ TEST(Profiles, TheShippedOneIsTheOneThatWasPublished) {
   EXPECT_EQ(profile->name, "conformance-1.0");
 }
 
+// Its cases still change: no hash of them is held.
+TEST(Profiles, TheDraftIsOfAllOperatorsAndSaysWhatItIs) {
+  EXPECT_THAT(ListShippedProfiles(), testing::ElementsAre("conformance-1.0", "conformance-2.0"));
+  const auto profile = LoadProfile("conformance-2.0");
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_EQ(profile->Title(), "conformance-2.0 (draft)");
+  EXPECT_THAT(JudgeConformance(*profile, {}, {}, {}).Sentence(), HasSubstr("CONFORMANT conformance-2.0 (draft)"));
+  const auto cases = LoadSuite(profile->cases.string(), Catalog());
+  ASSERT_TRUE(cases) << cases.error().message;
+  EXPECT_LE(cases->size(), 2500U);
+  std::set<std::string> operators;
+  for (const PlannedCase& planned : *cases) operators.insert(planned.spec.op);
+  for (const std::string& name : Catalog().names) {
+    EXPECT_TRUE(operators.contains(name)) << name << " has no case: run scripts/conformance_profile.py";
+  }
+}
+
 TEST(Profiles, AFileOfOnesOwnIsSaidToBeThat) {
   const TemporaryFolder folder;
   const auto write = [&](const char* name, const std::string& text) { std::ofstream(folder.Path(name)) << text; };
@@ -234,6 +253,7 @@ TEST(Profiles, AFileOfOnesOwnIsSaidToBeThat) {
   write("d.suite", "matmul dtypes=f32 m=1 n=1 k=1\n  others\n");
   EXPECT_THAT(message("cases = 'd.suite'\nmandatory = ['a/f32']\n" + control),
               HasSubstr("leave out the lines that begin with 'others'"));
+  EXPECT_THAT(message("draft = 'yes'\n"), HasSubstr("p.toml:1: no key 'draft'"));
   EXPECT_THAT(LoadProfile("conformance-1.1").error().message, HasSubstr("did you mean 'conformance-1.0'?"));
 }
 

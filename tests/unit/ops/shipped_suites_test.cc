@@ -9,6 +9,7 @@
 #include <set>
 
 #include "harness/core/data/fill/fill.h"
+#include "harness/core/model/calls_tag.h"
 #include "harness/plan/suite.h"
 #include "ops/conv/conv.h"
 #include "ops/formula_operator.h"
@@ -33,10 +34,10 @@ OpCatalog RealOperators() {
   return catalog;
 }
 
-std::vector<PlannedCase> Shipped(const std::string& name) {
+std::vector<PlannedCase> Shipped(const std::string& name, SuiteScale* scale = nullptr) {
   const auto path = FindSuite(name, {ASSAY_SUITE_DIR});
   EXPECT_TRUE(path) << path.error().message;
-  auto cases = LoadSuite(path.value_or(""), RealOperators());
+  auto cases = LoadSuite(path.value_or(""), RealOperators(), scale);
   EXPECT_TRUE(cases) << cases.error().message;
   return cases ? *std::move(cases) : std::vector<PlannedCase>();
 }
@@ -65,13 +66,14 @@ TEST(ShippedSuites, EveryCaseIsOne) {
 
 // Each operator that declares its own cases gets some from `others` unless a line names it, and they bind.
 TEST(ShippedSuites, OthersAreTheOperatorsThatNoLineNames) {
-  const auto cases = ParseSuite("gelu dtypes=f32 n=3\nothers\n", "s.suite", RealOperators());
+  const auto cases = ParseSuite("gelu dtypes=f32 n=3\nsample 16\nothers\n", "s.suite", RealOperators());
   ASSERT_TRUE(cases) << cases.error().message;
   std::map<std::string, std::set<std::string>> types;
   for (const PlannedCase& planned : *cases) {
     types[planned.spec.op].insert(DTypeListText(planned.spec.dtypes));
     EXPECT_LT(planned.Bound()->problem.flops, 1e5) << planned.spec.Id();
     EXPECT_EQ(planned.timed, planned.spec.op == "gelu");
+    EXPECT_EQ(planned.sample, planned.spec.op == "gelu" ? 0 : 16);
   }
   for (const Operator* op : OperatorRegistry::Global().All()) {
     const auto* formula = dynamic_cast<const FormulaOperator*>(op);
@@ -211,15 +213,36 @@ void ExpectSources(const std::string& name, size_t fewest) {
   EXPECT_GT(tagged, fewest) << name;
 }
 
-TEST(ShippedSuites, ShapesOfModelsNameTheirSource) {
-  size_t models = 0;
-  for (const std::string& name : ListSuites({ASSAY_SUITE_DIR})) {
-    if (!name.starts_with("models/")) continue;
-    ++models;
+std::vector<std::string> ListNetworks() {
+  std::vector<std::string> names = ListSuites({ASSAY_SUITE_DIR});
+  std::erase_if(names, [](const std::string& name) { return !name.starts_with("models/"); });
+  EXPECT_GE(names.size(), 20U);
+  return names;
+}
+
+TEST(ShippedSuites, ShapesOfModelsNameTheirSourceAndCalls) {
+  for (const std::string& name : ListNetworks()) {
     ExpectSources(name, 0);
+    for (const PlannedCase& planned : Shipped(name)) {
+      EXPECT_EQ(std::ranges::count_if(planned.tags, [](auto& tag) { return CallsOfTag(tag) > 0; }), 1) << planned.where;
+    }
   }
-  EXPECT_GT(models, 2U);
   ExpectSources("full", 50);
+}
+
+TEST(ShippedSuites, NetworksAreCasesAtSmallerScalesToo) {
+  for (const std::string& name : ListNetworks()) {
+    const double whole = TotalFlops(Shipped(name));
+    for (const int64_t divisor : {2, 4, 8, 16, 32}) {
+      SuiteScale scale{.divisor = divisor};
+      EXPECT_LT(TotalFlops(Shipped(name, &scale)) * static_cast<double>(divisor), whole) << name << " " << divisor;
+      EXPECT_GT(scale.smaller, 0U) << name;
+    }
+  }
+  SuiteScale eighth{.divisor = 8};
+  const std::set<std::string> ids = Ids(Shipped("models/llama-3-8b-decode", &eighth));
+  EXPECT_TRUE(ids.contains("attention/bf16/b=1,h=4,hkv=1,l=1,s=512,d=128,causal=1/fill=normal/seed=0"));
+  EXPECT_TRUE(ids.contains("matmul/bf16/m=1,n=1792,k=512,transb=1/fill=normal/seed=0"));
 }
 
 }  // namespace

@@ -158,6 +158,20 @@ TEST(Suite, ACasePlannedTwiceIsPlannedOnceWithAllItsTags) {
   EXPECT_EQ(cases[1].requirement, "");
 }
 
+TEST(Suite, CallsOfOneCaseAddUp) {
+  const auto cases = Cases(
+      "tag q source=x calls=32\n"
+      "matmul dtypes=f32 m=1 n=8 k=8\n"
+      "tag o calls=8\n"
+      "matmul dtypes=f32 m=1 n=8|16 k=8\n"
+      "tag calls-2\n"
+      "matmul dtypes=f32 m=1 n=16 k=8\n");
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_THAT(cases[0].tags, ElementsAre("q", "calls-40", "o"));
+  EXPECT_THAT(cases[1].tags, ElementsAre("o", "calls-10"));
+  EXPECT_EQ(cases[0].source, "x");
+}
+
 TEST(Suite, ANumberInAFillHasOneSpelling) {
   const auto cases = Cases("matmul dtypes=f32 m=1 n=1 k=1 fill=cancel-1e6|cancel-1000000|cancel-1e3\n");
   ASSERT_EQ(cases.size(), 2u);
@@ -241,8 +255,12 @@ TEST(Suite, EveryErrorSaysWhereExactlyAndWhatToWrite) {
       {"sample some", "s.suite:1:8: ", "write: sample 4096"},
       {"thorough 0", "s.suite:1:10: ", "a number of at least 1, or all"},
       {"cover pairs matmul", "s.suite:1:1: ", "assay list cases --suite covering --op matmul lists cases"},
-      {"tag", "s.suite:1:1: ", "write: tag layer.3.ffn source=URL"},
-      {"tag a b", "s.suite:1:7: ", "'b' is not source=URL"},
+      {"tag", "s.suite:1:1: ", "write: tag layer.3.ffn calls=32 source=URL"},
+      {"tag a b", "s.suite:1:7: ", "'b' is neither calls=NUMBER nor source=URL"},
+      {"tag a calls=0", "s.suite:1:7: ", "'calls=0' is neither"},
+      {"tag a calls=2 calls=3", "s.suite:1:15: ", "'calls=3' is neither calls=NUMBER nor source=URL, once"},
+      {"scale", "s.suite:1:1: ", "write: scale n k"},
+      {"scale q\nmatmul dtypes=f32 m=1 n=1 k=1", "s.suite:2:1: ", "scale q: matmul has no extent of that name"},
       {"tag source=x", "s.suite:1:5: ", "label is missing"},
       {"include", "s.suite:1:1: ", "write: include other.suite"},
       {"include /nowhere/x.suite", "s.suite:1:9: ", "cannot read the suite file /nowhere/x.suite"},

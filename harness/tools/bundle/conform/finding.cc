@@ -205,7 +205,7 @@ ControlFinding JudgeControl(const Profile& profile, const RecordView& records) {
 ConformanceFinding JudgeConformance(const Profile& profile, const Plan& plan, const RecordView& records,
                                     ControlFinding control) {
   std::unordered_map<std::string, FeatureResults> by_case;
-  ConformanceFinding finding{.profile = profile.name, .control = std::move(control)};
+  ConformanceFinding finding{.profile = profile.Title(), .control = std::move(control)};
   for (const Record& r : records) {
     by_case[r.case_id].Add(r);
     if (IsKnown(r)) finding.waivers.insert(r.known_issue);

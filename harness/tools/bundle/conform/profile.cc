@@ -23,16 +23,6 @@ fs::path ProfileFolder() {
   return ShippedFolder("profiles", "ops/profiles");
 }
 
-std::vector<std::string> ListShippedProfiles() {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator file(ProfileFolder(), error), end; !error && file != end; file.increment(error)) {
-    if (file->path().extension() == kExtension) names.push_back(file->path().stem().string());
-  }
-  std::ranges::sort(names);
-  return names;
-}
-
 class ProfileReader {
  public:
   explicit ProfileReader(fs::path path) : path_(std::move(path)) {}
@@ -46,9 +36,12 @@ class ProfileReader {
         AddSuite(key, value, profile_.cases);
       } else if (key.str() == "control" && value.is_table()) {
         ReadControl(*value.as_table());
+      } else if (key.str() == "draft" && value.is_boolean()) {
+        profile_.is_draft = value.value_or(false);
       } else {
         Refuse(key.source(),
-               fmt::format("no key '{}'; known: cases, mandatory, apart and the table [control]", key.str()));
+               fmt::format("no key '{}'; known: cases, mandatory, apart, draft = true and the table [control]",
+                           key.str()));
       }
     }
     CheckComplete();
@@ -140,6 +133,16 @@ Result<fs::path> FindProfile(const std::string& name) {
 }
 
 }  // namespace
+
+std::vector<std::string> ListShippedProfiles() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator file(ProfileFolder(), error), end; !error && file != end; file.increment(error)) {
+    if (file->path().extension() == kExtension) names.push_back(file->path().stem().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
 
 Result<Profile> LoadProfile(const std::string& name) {
   const auto path = FindProfile(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A profile of conformance: which cases there are, which of them have to hold, and what a session proves of itself.
-// Profiles are files of ops/profiles, and a version never changes.
+// Profiles are files of ops/profiles, and a version that is no draft never changes.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +27,13 @@ struct Profile {
   std::vector<ControlKernel> sound, faulty;  // of the negative control
   std::string sha256;                        // over the profile's file and its suites
   bool is_shipped = false;
+  bool is_draft = false;  // its cases still change, as the sentence says
+
+  std::string Title() const { return is_draft ? name + " (draft)" : name; }
 };
+
+// The names of the shipped profiles, sorted.
+std::vector<std::string> ListShippedProfiles();
 
 // `name`: of a shipped profile, or the path of a .toml file. Errors: there is none, or file, line and what is wrong.
 Result<Profile> LoadProfile(const std::string& name);
