@@ -105,7 +105,7 @@ class Nodes(unittest.TestCase):
                 assay.watch_onnx(open_model)
 
     def test_interrupt(self):
-        """What was judged until then comes with the interrupt."""
+        """Nodes that were judged until then come with the interrupt."""
         right, calls = executor_of("CPUExecutionProvider"), iter(range(100))
 
         def execute(*given):
