@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints what assay.watch costs: processor time of a step in training of small networks, plain, with each call judged, and between
 judged steps. OPENBLAS_NUM_THREADS=1 keeps NumPy's idle threads out of it."""
+import contextlib
 import statistics
 import time
 
@@ -39,17 +40,16 @@ def main():
         for _ in range(3):
             step(), watched()
         plain, judged = seconds(step, 40), seconds(watched, 12)
-        between, apart = assay.watch(every_step=1 << 20, threads=0), []
-        with between:
-            step()
-        for _ in range(200):  # in turns, so that both have the same neighbours on the machine
-            pair = [seconds(step, 1)]
-            with between:
-                step()
-                pair.append(seconds(step, 1))
-            apart.append(pair[1] / pair[0] - 1)
+        between = assay.watch(every_step=1 << 20, threads=0)
+        alone, beside = [], []
+        for _ in range(80):  # in turns, so that both have the same neighbours on the machine
+            for watch, found in ((contextlib.nullcontext(), alone), (between, beside)):
+                with watch:
+                    for _ in range(4):
+                        step()
+                    found += [seconds(step, 1) for _ in range(16)]
         print(f"{kind.__name__}: {w.calls} calls, plain {plain * 1e3:.1f} ms, judged {judged * 1e3:.0f} ms, ratio {judged / plain:.0f}, "
-              f"between judged steps {statistics.median(apart):+.2%}", flush=True)
+              f"between judged steps {statistics.median(beside) / statistics.median(alone) - 1:+.2%}", flush=True)
 
 
 if __name__ == "__main__":

@@ -105,13 +105,6 @@ def _threshold_backward(grad_output, self, threshold):
     return numpy.where(self <= threshold, grad_output.dtype.type(0), grad_output)
 
 
-@_exact("pow")
-def _square(self, exponent):
-    if not isinstance(exponent, (int, float)) or exponent not in (1, 2):
-        raise Unjudged("another power")
-    return self if exponent == 1 else self * self.astype("f8")
-
-
 @_exact("clone")
 def _clone(self): return self
 
@@ -137,6 +130,13 @@ def _function(name: str) -> None:
 
 for _name in ("exp", "log", "sin", "cos", "tanh"):
     _function(_name)
+
+
+@_near("pow")
+def _pow(self, exponent):
+    if hasattr(exponent, "shape") or not hasattr(self, "shape"):
+        raise Unjudged("another power")
+    return self.astype("f8") ** exponent
 
 
 @_near("rsqrt")
