@@ -132,7 +132,9 @@ class Furthest(unittest.TestCase):
         x = torch.randn(64, 512, requires_grad=True)
         functions = {"silu": lambda: torch.nn.functional.silu(x), "native_layer_norm": lambda: torch.nn.functional.layer_norm(x, (512,)),
                      "convolution": lambda: torch.nn.functional.conv2d(x.view(2, 32, 32, 16), weight, padding=1)}
-        weight = torch.randn(8, 32, 3, 3)
+        weight, bias = torch.randn(8, 32, 3, 3), torch.randn(384)
+        functions.update(mm=lambda: x.view(128, 256) @ wide, addmm=lambda: torch.addmm(bias, x.view(128, 256), wide, beta=0.5, alpha=2))
+        wide = torch.randn(256, 384)
         for name, function in functions.items():
             for seed in range(8):
                 torch.manual_seed(seed)
@@ -140,7 +142,7 @@ class Furthest(unittest.TestCase):
                 def off(made):
                     y = made[0] if isinstance(made, tuple) else made
                     place = tuple(int(torch.randint(n, ())) for n in y.shape)
-                    y[place] += 0.01
+                    y[place] += 0.05
 
                 with self.subTest(name=name, seed=seed), Changed(name, off), assay.watch() as w:
                     function()
