@@ -67,7 +67,7 @@ inline constexpr bool kEndsWithoutPadding = kFirstSize<Struct> % 8 == 0 &&
                                             sizeof(Struct) % 8 == 0 && end == sizeof(Struct);
 static_assert(kEndsWithoutPadding<assay_array>);
 static_assert(
-    kEndsWithoutPadding<assay_question, offsetof(assay_question, sample_seed) + sizeof(assay_question::sample_seed)>);
+    kEndsWithoutPadding<assay_question, offsetof(assay_question, sample_at) + sizeof(assay_question::sample_at)>);
 static_assert(kEndsWithoutPadding<assay_selection>);
 
 // No struct will ever have so many bytes.

@@ -16,8 +16,8 @@ Status CheckTier(const std::string& tier) {
 }
 
 Status CheckExplain(const std::string& explain) {
-  if (explain == "quick" || explain == "full") return {};
-  return UsageError(fmt::format("explain '{}' is not quick or full", explain));
+  if (explain == "quick" || explain == "full" || explain == "no") return {};
+  return UsageError(fmt::format("explain '{}' is not quick, full or no", explain));
 }
 
 Result<CheckRequest> RequestOf(const assay_question& question) {
@@ -39,6 +39,16 @@ Result<CheckRequest> RequestOf(const assay_question& question) {
   const auto sample = SampleOf(question.sample, question.sample_seed);
   if (!sample) return tl::unexpected(sample.error());
   request.sample = *sample;
+  if (question.n_sample_at > 0 && question.sample_at == nullptr) {
+    return UsageError("sample_at is NULL, but n_sample_at is not 0");
+  }
+  request.sample.wanted.resize(question.n_outputs);
+  for (uint64_t i = 0; i < question.n_sample_at; ++i) {
+    const uint64_t output = question.sample_at[2 * i], element = question.sample_at[2 * i + 1];
+    if (output >= question.n_outputs)
+      return UsageError(fmt::format("sample_at names output {} of {}", output, question.n_outputs));
+    request.sample.wanted[output].push_back(static_cast<int64_t>(element));
+  }
   return request;
 }
 
@@ -71,7 +81,7 @@ Result<SampleRequest> SampleOf(uint64_t elements, uint64_t seed) {
   return UsageError(fmt::format("sample and sample_seed are at most 2^62; they are {} and {}", elements, seed));
 }
 
-std::unique_ptr<assay_verdict> MakeVerdict(const UserTensors& user, const CheckResult& judged) {
+std::unique_ptr<assay_verdict> MakeVerdict(const UserTensors& user, const CheckResult& judged, bool with_text) {
   const Record& record = judged.record;
   auto verdict = std::make_unique<assay_verdict>();
   verdict->passed = judged.worst().decision.verdict == Verdict::kPass;
@@ -80,7 +90,7 @@ std::unique_ptr<assay_verdict> MakeVerdict(const UserTensors& user, const CheckR
   verdict->result_class = record.result_class;
   verdict->reason = record.reason;
   verdict->record = ToJsonLine(record);
-  verdict->text = CheckText(user, judged);
+  if (with_text) verdict->text = CheckText(user, judged);
   return verdict;
 }
 
@@ -100,7 +110,7 @@ int32_t assay_judge(const assay_question* question, assay_verdict** verdict) {
     if (!user) return tl::unexpected(user.error());
     const auto judged = assay::JudgeUserCase(*request, *user, {});
     if (!judged) return tl::unexpected(judged.error());
-    *verdict = assay::c_api::MakeVerdict(*user, *judged).release();
+    *verdict = assay::c_api::MakeVerdict(*user, *judged, request->explain != "no").release();
     return {};
   });
 }

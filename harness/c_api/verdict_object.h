@@ -18,6 +18,6 @@ namespace assay::c_api {
 // A caller's `sample` and `sample_seed`.
 Result<SampleRequest> SampleOf(uint64_t elements, uint64_t seed);
 
-std::unique_ptr<assay_verdict> MakeVerdict(const UserTensors& user, const CheckResult& judged);
+std::unique_ptr<assay_verdict> MakeVerdict(const UserTensors& user, const CheckResult& judged, bool with_text = true);
 
 }  // namespace assay::c_api

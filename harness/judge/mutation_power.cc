@@ -52,7 +52,7 @@ class Mutations {
         dtype_(problem.outputs[output].dtype),
         has_no_terms_(HasEmptyOperand(problem)) {}
 
-  MutationPower Run() {
+  MutationPower Run(Faults faults) {
     const std::span<const double> values(judge_.golden().value);
     if (values.empty()) return {.missed = "the output is empty"};
     Blank({{"an output of zeros", [](std::span<const double>) { return 0.0; }}});
@@ -62,7 +62,7 @@ class Mutations {
     Blank({{"an output never written", [](std::span<const double>) { return kUnwrittenValue; }},
            {"an output of NaN", [](std::span<const double>) { return std::numeric_limits<double>::quiet_NaN(); }}});
     SumsInFloat();
-    OmittedTerms();
+    if (faults == Faults::kAll) OmittedTerms();
     power_.power = Share(power_.whole_caught, power_.whole_total);
     if (power_.omitted_total > 0) {
       power_.power = std::min(power_.power, Share(power_.omitted_caught, power_.omitted_total));
@@ -301,9 +301,9 @@ std::string MutationPower::DescribeMissedFaults() const {
 
 MutationPower MeasureMutationPower(const Operator& op, const Problem& problem, size_t output,
                                    std::span<const Tensor> inputs, const Golden& golden, const BoundModel& bound,
-                                   const Contract& contract, std::span<const Twin> twins) {
+                                   const Contract& contract, std::span<const Twin> twins, Faults faults) {
   const ElementJudge judge(golden, bound, contract, problem.outputs[output].dtype);
-  return Mutations(op, problem, output, inputs, judge, contract, twins).Run();
+  return Mutations(op, problem, output, inputs, judge, contract, twins).Run(faults);
 }
 
 }  // namespace assay

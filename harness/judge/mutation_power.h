@@ -44,10 +44,15 @@ inline constexpr int64_t kMutationPowerSamples = 256;
 inline constexpr int64_t kZeroSamples = 1 << 16;
 inline constexpr double kUnwrittenValue = 77;  // stands for a finite prefill; every real dtype holds it exactly
 
+enum class Faults : uint8_t {
+  kAll,
+  kWholeOutputs
+};  // the latter without omitted terms, which take longer than judging
+
 // `twins`: the exact twins that will run with the case; the same operator and shapes. Deterministic.
 MutationPower MeasureMutationPower(const Operator& op, const Problem& problem, size_t output,
                                    std::span<const Tensor> inputs, const Golden& golden, const BoundModel& bound,
-                                   const Contract& contract, std::span<const Twin> twins);
+                                   const Contract& contract, std::span<const Twin> twins, Faults faults = Faults::kAll);
 
 // Up to kMutationPowerSamples of n indices, ascending: the first, the last and one at a pseudo-random place of each
 // stretch in between, so that no period of the shape is followed.

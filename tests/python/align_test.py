@@ -63,6 +63,74 @@ ENDS = """
     assay.kernel("matmul", contract="f32acc", dtypes=["f32"], name="ends",
                  supports=lambda case: case.shapes["a"][0] != 1 or os._exit(3))(forwards)
 """
+# Attention with keys on pages or packed sequences. The second of each adds its terms in an order that its place in memory decides.
+ATTENTIONS = """
+    def attended(q, k, v, seen, first):
+        order = np.roll(np.arange(len(k)), -first)
+        k, v, seen, group = k[order], v[order], seen[order], q.shape[0] // k.shape[1]
+        made = np.zeros((q.shape[0], v.shape[2]), np.float32)
+        for h in range(q.shape[0] if seen.any() else 0):
+            scores = (k[:, h // group] * q[h]).sum(-1) / np.float32(np.sqrt(q.shape[1]))
+            w = np.where(seen, np.exp(scores - scores[seen].max()), 0).astype(np.float32)
+            total = np.float32(0)
+            for j in range(len(k)):
+                made[h] += w[j] * v[j, h // group]
+                total += w[j]
+            made[h] /= total
+        return made
+
+    def paged(first):
+        def of(q, keys, values, table, lengths):
+            made = []
+            for i in range(len(q)):
+                k, v = (x[table[i]].reshape(-1, *x.shape[2:]) for x in (keys, values))
+                made.append(attended(q[i], k, v, np.arange(len(k)) < lengths[i], first(table[i])))
+            return np.stack(made)
+        return of
+
+    def ragged(first):
+        def of(q, k, v, q_ends, k_ends, *, causal):
+            made, q_begin, k_begin = [], 0, 0
+            for q_end, k_end in zip(q_ends, k_ends):
+                for i in range(q_begin, q_end):
+                    seen = np.arange(k_begin, k_end) - k_end < i - q_end + 1
+                    made.append(attended(q[i], k[k_begin:k_end], v[k_begin:k_end], seen, first(k_begin)))
+                q_begin, k_begin = q_end, k_end
+            return np.stack(made)
+        return of
+
+    TYPES = ["f32-f32-f32-i32-i32-f32"]
+    assay.kernel("paged_decode", contract="f32acc", dtypes=TYPES, name="paged")(paged(lambda table: 0))
+    assay.kernel("paged_decode", contract="f32acc", dtypes=TYPES, name="by-page")(paged(lambda table: 4 if table[0] > table[1] else 0))
+    assay.kernel("ragged_attention", contract="f32acc", dtypes=TYPES, name="packed")(ragged(lambda begin: 0))
+    assay.kernel("ragged_attention", contract="f32acc", dtypes=TYPES, name="by-place")(ragged(lambda begin: begin % 3))
+"""
+PAGED = "paged_decode/f32-f32-f32-i32-i32-f32/b=3,h=2,hkv=1,d=8,pages=7,page=4,blocks=3/fill=normal/seed=0"
+PACKED = "ragged_attention/f32-f32-f32-i32-i32-f32/t=11,s=29,h=2,hkv=1,d=8,sequences=4,causal=1/fill=normal/seed=0"
+# Its second output is in one condition another number's bits: NaN.
+OTHER_OUTPUT = """
+    def normed(x, gamma, beta, *, stats, other=lambda mean: mean):
+        mean, sums = np.zeros(len(x), np.float32), np.zeros(len(x), np.float32)
+        for k in range(x.shape[1]):
+            mean += x[:, k]
+        mean = mean / np.float32(x.shape[1])
+        for k in range(x.shape[1]):
+            sums += (x[:, k] - mean) ** 2
+        rstd = (1 / np.sqrt(sums / np.float32(x.shape[1]) + np.float32(1e-5))).astype(np.float32)
+        return ((x - mean[:, None]) * rstd[:, None] * gamma + beta).astype(np.float32), other(mean), rstd
+
+    def exact(x, gamma, beta, *, stats):
+        y, mean, rstd = normed(x, gamma, beta, stats=stats)
+        return y, x.astype(np.float64).mean(1).astype(np.float32), rstd
+
+    def hidden(mean):
+        return np.full_like(mean, np.nan) if len(mean) == 1 else mean
+
+    NORMS = {"normed": normed, "mean-without-order": exact, "nan-mean": lambda x, gamma, beta, *, stats: normed(x, gamma, beta, stats=stats, other=hidden)}
+    for called, function in NORMS.items():
+        assay.kernel("layer_norm", contract="f32acc", dtypes=["f32"], name=called)(function)
+"""
+NORM = "layer_norm/f32/rows=9,n=64,stats=1/fill=normal/seed=0"
 PLANTED = ("one-row", "few-rows", "odd-rows", "last-row", "late-rows", "one-column", "late-columns", "whole-tiles", "sparse",
            "sparse-columns", "changes", "many-rows")
 
@@ -135,6 +203,35 @@ class Aligned(Alignment):
         done = self.align("mine/steady", case="exp/f32/n=9/fill=normal/seed=0", code=4)
         self.assertIn("nothing was compared: none of the cases is taken by what was named, as the lines above say", done.stderr)
         self.assertIn("--case matmul/f32/m=0x: ", self.align("mine/steady", case="matmul/f32/m=0x", code=2).stderr)
+
+
+class Indirect(Alignment):
+    """Operands that tables and ends point into, and outputs behind the first."""
+
+    def test_pages(self):
+        self.assertIn("pages: all 7 permuted ", self.align("mine/paged", case=PAGED, more=ATTENTIONS).stdout)
+        alignment, other = self.found("mine/by-page", case=PAGED, more=ATTENTIONS, code=1)
+        self.assertTrue(other and all(name.startswith("pages: ") for name in other), other)
+        self.assertLess(max(c.get("tolerances", 0) for c in alignment["configurations"]), 1)
+
+    def test_packed_sequences(self):
+        said = self.align("mine/packed", case=PACKED, more=ATTENTIONS).stdout
+        self.assertIn("sequences: all 4 backwards ", said)
+        self.assertIn("CERTIFIED", said)
+        _, other = self.found("mine/by-place", case=PACKED, more=ATTENTIONS, code=1)
+        self.assertTrue(other and all(name.startswith("sequences: ") for name in other), other)
+
+    def test_each_output_has_to_show_an_order(self):
+        self.assertIn("CERTIFIED", self.align("mine/normed", case=NORM, more=OTHER_OUTPUT).stdout)
+        said = self.align("mine/mean-without-order", case=NORM, more=OTHER_OUTPUT, code=4).stdout
+        self.assertRegex(said, "NOT SHOWN: .*terms in another order have the same bits in all elements of mean")
+
+    def test_numbers_that_json_has_not(self):
+        alignment, other = self.found("mine/nan-mean", case=NORM, more=OTHER_OUTPUT, code=1)
+        self.assertEqual({name.split(",")[0] for name in other}, {"rows: 1 of 9"})
+        first = next(c for c in alignment["configurations"] if c["differing"] > 0)
+        self.assertEqual((first["got"], first["got_nonfinite"], first["tolerances"], first["tolerances_nonfinite"]), (None, "nan", None, "inf"))
+        self.assertNotIn("expected_nonfinite", first)
 
 
 class Planted(Alignment):

@@ -42,6 +42,27 @@ class Samples(unittest.TestCase):
         for row, column in places[0]:
             self.assertEqual((row % 3, column % 5), (0, 0))
 
+    def test_elements_of_choice(self):
+        a, b, y = product()
+        y[301, 177] += 0.01
+        place = 301 * y.shape[1] + 177
+        for explain in ("no", "quick"):
+            self.assertTrue(assay.check("matmul", [a, b], y, sample=64, sample_seed=1, explain=explain))
+            verdict = assay.check("matmul", [a, b], y, sample=64, sample_seed=1, explain=explain, sample_at=[(0, 5), (0, place)])
+            self.assertEqual(verdict.verdict, "mismatch")
+            self.assertEqual(verdict.worst[0].index, (301, 177))
+        with self.assertRaisesRegex(assay.UsageError, "sample_at names output 1 of 1"):
+            assay.check("matmul", [a, b], y, sample=64, sample_at=[(1, 0)])
+
+    def test_a_verdict_without_explanation_is_that_with_one(self):
+        a, b, y = product(24, 16, 32)
+        narrow = y.view(np.uint32) & 0xFFFF0000
+        for result in (y, y + np.float32(0.1), narrow.view(np.float32), np.zeros_like(y)):
+            short, whole = (assay.check("matmul", [a, b], result, explain=explain) for explain in ("no", "quick"))
+            self.assertEqual(short.passed, whole.passed)
+            self.assertEqual([short.margins, short.metrics["effective_bits"]], [whole.margins, whole.metrics["effective_bits"]])
+            self.assertEqual((short.explanation, short.arithmetic, short.cause), ("", None, ""))
+
     def test_a_wrong_tile_and_a_single_large_or_missing_number_are_found(self):
         a, b, y = product()
         tile = y.copy()

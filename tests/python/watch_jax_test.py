@@ -135,6 +135,15 @@ class Equations(unittest.TestCase):
                 w = assay.watch_jax(jnp.matmul)(*map(jnp.zeros, shapes))
                 self.assertEqual((w.failures, w.unjudged, len(w.nodes)), ([], {}, 1))
 
+    def test_interrupt(self):
+        def stop(node):
+            if node.op.endswith("cos"):
+                raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt) as raised:
+            assay.watch_jax(lambda x: jax.numpy.exp(jax.numpy.cos(jax.numpy.sin(x))), on_node=stop)(jax.numpy.ones(3))
+        self.assertEqual([node.op.rpartition(":")[2] for node in raised.exception.watch.nodes], ["sin", "cos"])
+
     def test_what_is_no_function(self):
         with self.assertRaisesRegex(assay.UsageError, "3 is no function"):
             assay.watch_jax(3)

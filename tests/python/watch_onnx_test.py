@@ -97,8 +97,25 @@ class Nodes(unittest.TestCase):
             assay.watch_onnx(onnx_models.words(), provider="Nowhere")
         open_model = onnx_models.images()
         open_model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
-        with self.assertRaisesRegex(assay.UsageError, "does not state the extents of x; give inputs"):
-            assay.watch_onnx(open_model)
+        for extent, said in (("batch", "batchx3x16x16"), (0, "0x3x16x16")):
+            axis = open_model.graph.input[0].type.tensor_type.shape.dim[0]
+            axis.Clear()
+            setattr(axis, "dim_param" if extent else "dim_value", extent)
+            with self.assertRaisesRegex(assay.UsageError, f"extents {said} of its input x.*--inputs FILE.npz.*update_model_dims"):
+                assay.watch_onnx(open_model)
+
+    def test_interrupt(self):
+        """Nodes that were judged until then come with the interrupt."""
+        right, calls = executor_of("CPUExecutionProvider"), iter(range(100))
+
+        def execute(*given):
+            if next(calls) == 4:
+                raise KeyboardInterrupt
+            return right(*given)
+
+        with self.assertRaises(KeyboardInterrupt) as raised:
+            assay.watch_onnx(onnx_models.images(), provider=execute)
+        self.assertEqual([node.index for node in raised.exception.watch.nodes], [1, 2, 3, 4])
 
     def test_weights_as_nodes(self):
         model = onnx_models.images()
@@ -194,6 +211,20 @@ class Verb(unittest.TestCase):
         said = self.model_verb(0, self.model, "--inputs", self.inputs, "--fused", "--out", out)
         self.assertRegex(said, r"CPUExecutionProvider: \d+ of \d+ calls judged")
         self.assertTrue(os.path.exists(os.path.join(out, "report.html")))
+
+    def test_interrupt(self):
+        """Whatever was judged until an interrupt is printed and written."""
+        out = os.path.join(self.folder, "out")
+        settings = {"file": self.model, "inputs": self.inputs, "provider": "CPUExecutionProvider", "contract": "", "out": out, "sample": 4096, "seed": 0,
+                    "fused": False}
+        script = f"import os, signal, assay\nfrom assay.models import _model_verb, watch\nadd = watch.Watch.add\n" \
+            f"def ended(self, node):\n    add(self, node)\n    len(self._nodes) == 3 and os.kill(os.getpid(), signal.SIGINT)\n" \
+            f"watch.Watch.add = ended\nraise SystemExit(_model_verb.main({settings!r}))"
+        ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        self.assertEqual(ended.returncode, 130, ended.stderr)
+        self.assertRegex(ended.stdout, r"CPUExecutionProvider: 3 of \d+ calls judged")
+        self.assertIn("interrupted; the table above has the 3 results", ended.stderr)
+        self.assertTrue(os.path.getsize(os.path.join(out, "nodes.json")) > 100)
 
     def test_wrong(self):
         """A model in f32 is not what arithmetic in f64 makes."""

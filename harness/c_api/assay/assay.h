@@ -89,11 +89,16 @@ typedef struct assay_question {
   const char* contract; /* arithmetic to judge by; NULL: that of the types, as `assay check` has it */
   const char* require;  /* a contract that `contract` has to meet; NULL: none */
   const char* tier;     /* of golden values: "auto", "fast" or "reproducible"; NULL: auto */
-  const char* explain;  /* of a failure: "quick", causes that are found in a second, or "full", all; NULL: quick */
+  /* How a failure is explained: "quick", causes that are found in a second, "full", all, or "no": the verdict and its
+   * figures alone, without weaker arithmetic that explains it, `weak_pass` and a text for people. NULL: quick. */
+  const char* explain;
   /* About so many elements of a large output are judged, on a grid of drawn slices; 0: all. The verdict's reason says
    * how many they were, of how many, and the seed that they were drawn by. */
   uint64_t sample;
   uint64_t sample_seed; /* of what is drawn; 0: it follows from the operands */
+  /* n_sample_at pairs of an output's number and that of an element in row-major order, which is always judged */
+  uint64_t n_sample_at;
+  const uint64_t* sample_at;
 } assay_question;
 
 typedef struct assay_verdict assay_verdict;

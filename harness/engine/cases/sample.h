@@ -16,6 +16,8 @@ namespace assay {
 struct SampleRequest {
   int64_t elements = 0;  // of the first output, about so many; 0: all are judged
   uint64_t seed = 0;     // of what is drawn; 0: it follows from the operands
+  // By output: elements that are always among those that are judged.
+  std::vector<std::vector<int64_t>> wanted = {};
 };
 
 struct OutputSample {

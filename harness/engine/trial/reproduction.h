@@ -41,9 +41,11 @@ struct CheckRequest {
   std::string contract;              // a declaration; "": JudgingContract's default
   std::string requirement;           // that the contract has to meet; "": nothing
   std::string tier = "auto";         // of the golden values
-  std::string explain = "quick";     // or "full": all causes of a failure are tried, however long it takes
-  std::optional<double> search_s;    // seconds for causes, whatever `explain` says
-  std::optional<double> exact_ulp;   // the data are such that every legal order gives the same bits; see JudgeUserCase
+  // Or "full": all causes of a failure are tried, however long it takes; or "no": none, nor weaker arithmetic, nor
+  // which single faults would be noticed.
+  std::string explain = "quick";
+  std::optional<double> search_s;   // seconds for causes, whatever `explain` says
+  std::optional<double> exact_ulp;  // the data are such that every legal order gives the same bits; see JudgeUserCase
   SampleRequest sample;
 };
 

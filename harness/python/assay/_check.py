@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from numbers import Integral
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
@@ -44,7 +45,7 @@ def positive_or_zero(number: Optional[int], what: str) -> int:
 
 def check(op: Union[str, Callable[..., Any]], inputs: Arrays, outputs: Arrays, *, contract: Optional[str] = None, require: Optional[str] = None,
           tier: Optional[str] = None, dtypes: Optional[Mapping[str, str]] = None, explain: str = "quick",
-          sample: Optional[int] = None, sample_seed: Optional[int] = None, **attrs: Any) -> Verdict:
+          sample: Optional[int] = None, sample_seed: Optional[int] = None, sample_at: Sequence[tuple[int, int]] = (), **attrs: Any) -> Verdict:
     """Judges `outputs` of an operator on `inputs` against golden values and the bounds of a contract.
 
     op: "matmul", "softmax", ...; ``assay.operators()`` has all, with shapes and attributes. Or a formula: what
@@ -58,11 +59,13 @@ def check(op: Union[str, Callable[..., Any]], inputs: Arrays, outputs: Arrays, *
     tier: "auto", "fast" or "reproducible" golden values.
     dtypes: by name, what uint16 and uint8 arrays hold ("bf16", "e4m3", ...; uint8 is else u8), or the narrower type that
         the values of a float array are of.
-    explain: of a failure, "quick": the causes that are found in a second, a tenth of one for large cases; "full": all.
+    explain: of a failure, "quick": the causes that are found in a second, a tenth of one for large cases; "full": all; "no": the
+        verdict and its figures alone, sooner: without weaker arithmetic, `weak` and `explanation`.
     sample: about how many elements of a large output are judged, at the cost of these alone; None: all. They lie on a grid:
         the ends of each axis, both sides of borders of blocks, slices at random, and the extreme and the first and last
         non-finite elements. `sample` of the verdict and its reason say how many they were. Causes are not looked for.
     sample_seed: what is drawn, as an earlier verdict has it; None: it follows from the inputs.
+    sample_at: pairs of an output's number and an element's in row-major order, which are always in the sample.
     attrs: the operator's attributes, by their own names or NumPy's (axis, keepdims, transpose_a); those that follow from
         the shapes may be left out. A value of another kind is refused: axis=True, axis=None where there is one axis.
 
@@ -93,7 +96,7 @@ def check(op: Union[str, Callable[..., Any]], inputs: Arrays, outputs: Arrays, *
         ctypes.sizeof(_library.Question), _library.encoded(op), len(texts) // 2, _library.texts(texts), c_inputs.count,
         c_inputs.pointers, c_outputs.count, c_outputs.pointers, _library.encoded(contract, "contract"),
         _library.encoded(require, "require"), _library.encoded(tier, "tier"), _library.encoded(explain, "explain"), positive_or_zero(sample, "sample"),
-        positive_or_zero(sample_seed, "sample_seed"))
+        positive_or_zero(sample_seed, "sample_seed"), len(sample_at), (ctypes.c_uint64 * (2 * len(sample_at)))(*itertools.chain(*sample_at)))
     library = _library.load()
     return take_verdict(_library.made(library.assay_judge, ctypes.byref(question)))
 

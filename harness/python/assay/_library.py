@@ -23,7 +23,8 @@ class Question(Structure):
     _fields_ = [("struct_size", c_uint64), ("op", c_char_p), ("n_attrs", c_uint64), ("attrs", POINTER(c_char_p)),
                 ("n_inputs", c_uint64), ("inputs", POINTER(POINTER(Array))), ("n_outputs", c_uint64),
                 ("outputs", POINTER(POINTER(Array))), ("contract", c_char_p), ("require", c_char_p), ("tier", c_char_p),
-                ("explain", c_char_p), ("sample", c_uint64), ("sample_seed", c_uint64)]
+                ("explain", c_char_p), ("sample", c_uint64), ("sample_seed", c_uint64), ("n_sample_at", c_uint64),
+                ("sample_at", POINTER(c_uint64))]
 
 
 class Selection(Structure):

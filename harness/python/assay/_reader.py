@@ -34,7 +34,7 @@ def _items(settings: dict, path: str):
         from assay.importers.iree import read
         return read(path)
     from assay.importers.onnx import read
-    return read(path, settings["with_tensors"])
+    return read(path, settings["with_tensors"], settings["by_node"])
 
 
 def _tell(output, **line) -> None:

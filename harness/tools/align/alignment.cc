@@ -71,7 +71,7 @@ class Aligner {
     if (!whole) return Fail(ErrorCode::kUnavailable, whole.error().message);
     whole_ = *std::move(whole);
     if (auto found = FindOtherOrders(); !found) return tl::unexpected(found.error());
-    for (const Configuration& of : ListConfigurations(*data_.op, data_.problem)) {
+    for (const Configuration& of : ListConfigurations(*data_.op, data_.problem, data_.inputs)) {
       if (auto tried = Try(of); !tried) return tl::unexpected(tried.error());
     }
     JoinPlaces();
@@ -112,39 +112,66 @@ class Aligner {
     return PreparedPlan::Make(side.device, of.problem, side.implementation, of.layout);
   }
 
-  // An order counts if it has other bits somewhere, and is right everywhere.
+  // Other orders of each output's terms. Outputs of which none is summed, or is counted in integers, have none.
   Status FindOtherOrders() {
-    size_t right = 0, wrong = 0;
-    for (OtherOrder& order : ListOtherOrders(*data_.op, data_.problem, data_.inputs)) {
-      const auto outputs = Execute(sides_.back(), data_.problem, {}, order.inputs);
-      if (!outputs) return Fail(ErrorCode::kUnavailable, outputs.error().message);
-      const Tensor restored = order.restored(outputs->front());
-      const bool is_right = IsRight(restored);
-      ++(is_right ? right : wrong);
-      if (!is_right) continue;
-      if (!SameBits(restored, whole_.front())) others_.push_back(std::move(order));
+    others_.resize(whole_.size());
+    bool sums = false;
+    for (size_t output = 0; output < whole_.size(); ++output) {
+      const auto is_summed = FindOrdersOf(output);
+      if (!is_summed) return tl::unexpected(is_summed.error());
+      sums = sums || *is_summed;
     }
-    if (!others_.empty()) return {};
-    alignment_.unshown = right > 0   ? "terms in another order have the same bits in all elements"
-                         : wrong > 0 ? "with terms in another order its results are beyond their tolerances, "
-                                       "of which assay run says more"
-                                     : "nothing is summed whose terms could come in another order";
+    if (!sums) alignment_.unshown = "nothing is summed whose terms could come in another order";
     return {};
   }
 
-  // Whether terms in one of these orders have other bits in this configuration.
-  Result<bool> Shows(const Configuration& of, const PreparedPlan& plan, const Tensor& expected) const {
-    for (const OtherOrder& order : others_) {
+  // An order counts if it has other bits somewhere, and is right everywhere. Returns whether there is any to try.
+  Result<bool> FindOrdersOf(size_t output) {
+    if (IsInt(whole_[output].dtype())) return false;
+    size_t right = 0, wrong = 0;
+    for (OtherOrder& order : ListOtherOrders(*data_.op, data_.problem, output, data_.inputs)) {
+      if (!data_.op->CheckInputs(data_.problem, order.inputs)) continue;  // ends that do not ascend, for instance
+      const auto outputs = Execute(sides_.back(), data_.problem, {}, order.inputs);
+      if (!outputs) return Fail(ErrorCode::kUnavailable, outputs.error().message);
+      const Tensor restored = order.restored((*outputs)[output]);
+      const bool is_right = IsRight(output, restored);
+      ++(is_right ? right : wrong);
+      if (is_right && !SameBits(restored, whole_[output])) others_[output].push_back(std::move(order));
+    }
+    if (!others_[output].empty() || right + wrong == 0) return right + wrong > 0;
+    const std::string named = whole_.size() > 1 ? " of " + data_.problem.outputs[output].name : "";
+    unshown_.insert(output);
+    alignment_.unshown = right > 0 ? "terms in another order have the same bits in all elements" + named
+                                   : "with terms in another order its results" + named +
+                                         " are beyond their tolerances, of which assay run says more";
+    return true;
+  }
+
+  // Whether terms in one of these orders have other bits in this configuration, in each output that is summed.
+  Result<bool> Shows(const Configuration& of, const PreparedPlan& plan, const std::vector<Tensor>& expected) const {
+    bool shows = unshown_.empty(), is_summed = false;
+    for (size_t output = 0; output < expected.size() && shows; ++output) {
+      if (others_[output].empty()) continue;
+      is_summed = true;
+      const auto found = ShowsIn(output, of, plan, expected[output]);
+      if (!found) return tl::unexpected(found.error());
+      shows = *found;
+    }
+    return shows && is_summed;
+  }
+
+  Result<bool> ShowsIn(size_t output, const Configuration& of, const PreparedPlan& plan, const Tensor& expected) const {
+    for (const OtherOrder& order : others_[output]) {
       const auto outputs = Execute(plan, of.inputs(order.inputs));
       if (!outputs) return Fail(ErrorCode::kUnavailable, outputs.error().message);
-      if (!SameBits(of.compared(order.restored(outputs->front()), 0), expected)) return true;
+      if (!SameBits(of.compared(order.restored((*outputs)[output]), output), expected)) return true;
     }
     return false;
   }
 
-  bool IsRight(const Tensor& output) const {
-    const BoundModel bound = BoundOf(data_, sides_.back().contract);
-    const ElementJudge judge(data_.golden(), bound, sides_.back().contract, output.dtype());
+  bool IsRight(size_t number, const Tensor& output) const {
+    const BoundModel bound = BoundOf(data_, sides_.back().contract, number);
+    const ElementJudge judge(data_.outputs[number].golden, bound, sides_.back().contract, output.dtype());
     const std::vector<double> got = output.ToDoubles();
     for (int64_t i = 0; i < std::ssize(got); ++i) {
       if (!judge.Judge(i, got[static_cast<size_t>(i)]).accepted) return false;
@@ -181,7 +208,7 @@ class Aligner {
       if (!got) return Fail(ErrorCode::kUnavailable, got.error().message);
       for (size_t k = 0; k < expected.size(); ++k) Compare(of, expected[k], of.compared((*got)[k], k), k, tried);
     }
-    const auto shows = Shows(of, plans.back(), expected.front());
+    const auto shows = Shows(of, plans.back(), expected);
     if (!shows) return tl::unexpected(shows.error());
     tried.shows = *shows;
     alignment_.configurations.push_back(std::move(tried));
@@ -216,9 +243,10 @@ class Aligner {
 
   const PreparedCase& data_;
   std::span<const AlignedSide> sides_;
-  std::vector<Tensor> tolerances_, places_;  // of each output
-  Outputs whole_;                            // of the first side
-  std::vector<OtherOrder> others_;
+  std::vector<Tensor> tolerances_, places_;      // of each output
+  Outputs whole_;                                // of the first side
+  std::vector<std::vector<OtherOrder>> others_;  // of each output
+  std::set<size_t> unshown_;                     // outputs that are summed, and of which no other order shows
   Alignment alignment_;
 };
 

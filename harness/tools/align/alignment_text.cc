@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -27,6 +28,13 @@ std::string LineOf(const AlignedConfiguration& of) {
   if (of.differing == 0) return of.shows ? "equal" : "equal, as any other order would be";
   return fmt::format("{} of {} differ, first {}: {:.9g} and {:.9g}; at most {:.3g} tolerances", of.differing,
                      of.elements, of.place, of.expected, of.got, of.most_tolerances);
+}
+
+// One that is not finite, which JSON has not, is null, and its name stands under <key>_nonfinite, as in records.
+void PutNumber(Json& json, const std::string& key, double value) {
+  const bool is_finite = std::isfinite(value);
+  json[key] = is_finite ? Json(value) : Json(nullptr);
+  if (!is_finite) json[key + "_nonfinite"] = std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
 }  // namespace
@@ -82,8 +90,10 @@ Json ToJson(const Alignment& alignment) {
     Json json = {{"name", of.name}, {"elements", of.elements}, {"differing", of.differing}, {"shows", of.shows}};
     if (!of.refused.empty()) json["refused"] = of.refused;
     if (of.differing > 0) {
-      json.update(
-          {{"place", of.place}, {"expected", of.expected}, {"got", of.got}, {"tolerances", of.most_tolerances}});
+      json["place"] = of.place;
+      PutNumber(json, "expected", of.expected);
+      PutNumber(json, "got", of.got);
+      PutNumber(json, "tolerances", of.most_tolerances);
     }
     configurations.push_back(std::move(json));
   }

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 
+#include "harness/tools/align/indirections.h"
 #include "ops/slices.h"
 #include "ops/subproblem.h"
 
@@ -192,23 +193,27 @@ class Lister {
 
 }  // namespace
 
-std::vector<Configuration> ListConfigurations(const Operator& op, const Problem& problem) {
-  return Lister(op, problem).List();
+std::vector<Configuration> ListConfigurations(const Operator& op, const Problem& problem,
+                                              const std::vector<Tensor>& inputs) {
+  std::vector<Configuration> all = Lister(op, problem).List();
+  for (Configuration& one : ListIndirections(op, problem, inputs)) all.push_back(std::move(one));
+  return all;
 }
 
-std::vector<OtherOrder> ListOtherOrders(const Operator& op, const Problem& problem, const std::vector<Tensor>& inputs) {
+std::vector<OtherOrder> ListOtherOrders(const Operator& op, const Problem& problem, size_t output,
+                                        const std::vector<Tensor>& inputs) {
   std::vector<OtherOrder> orders;
-  const auto add = [&](const std::vector<int64_t>& axes, int64_t output, int64_t extent) {
+  const auto add = [&](const std::vector<int64_t>& axes, int64_t along, int64_t extent) {
     for (const std::vector<int64_t>& order : OrdersOf(extent)) {
       std::vector<int64_t> back(order.size());
       for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
       orders.push_back({TakeInputs(inputs, axes, order),
-                        [output, back](const Tensor& result) { return TakeAxis(result, output, back); }});
+                        [along, back](const Tensor& result) { return TakeAxis(result, along, back); }});
     }
   };
   std::set<int64_t> kept;  // axes of the output along which nothing is summed
   std::set<std::pair<size_t, int64_t>> known;
-  for (const SliceAxes& axes : op.Slices(problem, 0)) {
+  for (const SliceAxes& axes : op.Slices(problem, output)) {
     kept.insert(axes.output);
     for (size_t i = 0; i < axes.inputs.size(); ++i) known.insert({i, axes.inputs[i]});
     if (axes.output < 0 || !axes.alone) add(axes.inputs, axes.output, axes.extent);
@@ -224,11 +229,11 @@ std::vector<OtherOrder> ListOtherOrders(const Operator& op, const Problem& probl
       if (axes[i] < 0) axes[i] = axis;
     }
   }
-  const Shape& output = problem.outputs[0].shape;
+  const Shape& shape = problem.outputs[output].shape;
   for (const auto& [extent, axes] : by_extent) {
     add(axes, -1, extent);
-    for (int64_t axis = 0; axis < std::ssize(output); ++axis) {
-      if (output[static_cast<size_t>(axis)] == extent && !kept.contains(axis)) add(axes, axis, extent);
+    for (int64_t axis = 0; axis < std::ssize(shape); ++axis) {
+      if (shape[static_cast<size_t>(axis)] == extent && !kept.contains(axis)) add(axes, axis, extent);
     }
   }
   return orders;

@@ -25,17 +25,19 @@ struct Configuration {
   std::function<Tensor(const Tensor&of_whole, size_t output)> expected, compared;
 };
 
-// The case itself first, several times over.
-std::vector<Configuration> ListConfigurations(const Operator& op, const Problem& problem);
+// The case itself first, several times over. `inputs`: those of the case.
+std::vector<Configuration> ListConfigurations(const Operator& op, const Problem& problem,
+                                              const std::vector<Tensor>& inputs);
 
-// Inputs whose terms are added in another order, and how their first output is to be read: the same numbers but for
+// Inputs whose terms are added in another order, and how one of their outputs is to be read: the same numbers but for
 // roundings. Whoever compares them sees whether the data show an order at all.
 struct OtherOrder {
   std::vector<Tensor> inputs;
   std::function<Tensor(const Tensor& output)> restored;
 };
 
-// Candidates: those are other orders whose results are right. None: nothing is summed.
-std::vector<OtherOrder> ListOtherOrders(const Operator& op, const Problem& problem, const std::vector<Tensor>& inputs);
+// Candidates for one output: those are other orders whose results are right. None: nothing is summed.
+std::vector<OtherOrder> ListOtherOrders(const Operator& op, const Problem& problem, size_t output,
+                                        const std::vector<Tensor>& inputs);
 
 }  // namespace assay

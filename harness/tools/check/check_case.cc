@@ -165,7 +165,7 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserTensors& u
     const int64_t furthest = run.statistic.furthest < 0 ? -1 : run.statistic.furthest / (run.complex ? 2 : 1);
     evidence.not_random = ExplainNotRandom(*data.op, problem, number, data.inputs, furthest, by.contract);
   }
-  if (by.explains && (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds())) {
+  if (by.explains && request.explain != "no" && (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds())) {
     begin("looking for a weaker arithmetic that explains the errors");
     HypothesisGoldens none(0);  // each is needed once, where there are no twins
     evidence.weaker_arithmetic = FindWeakerArithmetic(*data.op, problem, number, by.contract, output.golden,
@@ -176,8 +176,8 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserTensors& u
     evidence.row_lean = FindRowLean(*data.op, problem, number, data.inputs, judge, by.contract, got);
   }
   begin("counting the faults that would be noticed");
-  evidence.power =
-      MeasureMutationPower(*data.op, problem, number, data.inputs, output.golden, bound, by.contract, exact);
+  evidence.power = MeasureMutationPower(*data.op, problem, number, data.inputs, output.golden, bound, by.contract,
+                                        exact, request.explain == "no" ? Faults::kWholeOutputs : Faults::kAll);
   evidence.bounding_contract =
       FindBoundingContract(*data.op, problem, number, output.golden, by.contract, *evidence.power);
   return found;
@@ -265,7 +265,8 @@ Findings JudgeByDefault(const CheckRequest& request, UserTensors& user, CheckRes
   if (decision.verdict == Verdict::kMismatch && decided.verdict == Verdict::kInconclusive) {
     decided.reason += "; without intermediates of 16 bits it is a mismatch: " + decision.reason;
   }
-  if (const OutputFindings* weak = FindWeak(tight, loose); weak != nullptr && decided.verdict == Verdict::kPass) {
+  const OutputFindings* weak = request.explain == "no" ? nullptr : FindWeak(tight, loose);
+  if (weak != nullptr && decided.verdict == Verdict::kPass) {
     result.weak = true;
     if (decided.reason.empty()) {
       loose.worst = static_cast<size_t>(weak - loose.outputs.data());
@@ -337,12 +338,12 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserTensors& user
   } else {
     result.findings = JudgeOutputsBy(request, user, {user.contract, user.required}, begin);
   }
-  if (user.contract_is_default && !request.exact_ulp) MarkWeak(user, result);
+  if (user.contract_is_default && !request.exact_ulp && request.explain != "no") MarkWeak(user, result);
   result.unnoticed_faults = FindUnnoticedFaults(request, user, result);
   result.record = UserRecord(user, result);
   result.record.advice = AdviceFor(user, result);
   const auto verdict = ParseVerdict(result.record.verdict);
-  if (verdict && IsFailingResult(*verdict) && !request.exact_ulp && !user.sample) {
+  if (verdict && IsFailingResult(*verdict) && !request.exact_ulp && !user.sample && request.explain != "no") {
     begin("looking for a case of which this is the right result");
     result.causes = CausesOf(request, user, result);
     result.record.reason += DescribeCauses(data.problem, result.causes, AttributeTextFor(user.asker));

@@ -13,6 +13,9 @@ std::optional<SampledPart> DrawSample(const Operator& op, const Problem& problem
   for (const Tensor& output : got) {
     const ValueExtremes& found = extremes.emplace_back(FindValueExtremes(output));
     wanted.push_back({found.first, found.last, found.largest});
+    if (wanted.size() > request.wanted.size()) continue;
+    const std::vector<int64_t>& more = request.wanted[wanted.size() - 1];
+    wanted.back().insert(wanted.back().end(), more.begin(), more.end());
   }
   std::optional<DrawnPart> part = DrawPart(op, problem, inputs, wanted, request);
   if (!part) return std::nullopt;

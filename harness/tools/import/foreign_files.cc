@@ -140,6 +140,7 @@ Status ReadForeignFiles(const ForeignFiles& files, Imports& imports) {
   const Json settings = {{"format", files.format},
                          {"driver", files.driver},
                          {"near_types", files.near_types},
+                         {"by_node", files.by_node},
                          {"with_tensors", files.with_tensors},
                          {"verbose", files.verbose}};
   std::vector<std::string> words = {python, (*modules / "assay/_reader.py").string(), DumpJson(settings)};

@@ -15,6 +15,7 @@ struct ForeignFiles {
   std::string driver = {};         // benchdnn: of files that name none; "": the name of their folder
   bool near_types = false;         // ggml: takes the type of the weights where an operator here takes one
   bool with_tensors = false;       // onnx: also reads inputs and outputs
+  bool by_node = false;            // onnx: each node of a model is a case, with the number of its like as a tag
   bool verbose = false;            // imports hear of each case that is unmapped; else its reason is counted alone
   std::string python = {};         // the interpreter; "": as ChoosePython has it
 };

@@ -27,6 +27,7 @@ struct ImportOptions {
   ForeignFiles files;
   std::filesystem::path out;
   bool theirs_as_outputs = false;
+  std::string as;
 };
 
 bool WantsSuite(const ImportOptions& options) {
@@ -37,6 +38,19 @@ bool WantsSuite(const ImportOptions& options) {
 std::filesystem::path DefinitionsFile(const ImportOptions& options) {
   if (WantsSuite(options)) return std::filesystem::path(options.out).replace_extension(".json");
   return options.out / "definitions.json";
+}
+
+// The suite of a model's nodes lies beside whoever asks, unless --out says where.
+Status TakeForm(ImportOptions& options) {
+  if (options.out.empty() && options.as.empty()) {
+    return UsageError("--out is missing: name the suite to write, as --out cases.suite");
+  }
+  if (options.as.empty()) return {};
+  if (options.files.format != "onnx") return UsageError("--as suite: only models of onnx have nodes to count");
+  options.files.by_node = true;
+  if (options.out.empty()) options.out = std::filesystem::path(options.files.paths.front()).stem().string() + ".suite";
+  if (WantsSuite(options)) return {};
+  return UsageError(fmt::format("--as suite: --out {} has another ending than .suite", options.out.string()));
 }
 
 Status CheckOut(const ImportOptions& options) {
@@ -111,6 +125,7 @@ int WriteFolder(const ImportOptions& options, Imports& imports) {
 }
 
 int Import(ImportOptions options) {
+  if (auto form = TakeForm(options); !form) return Complain(kExitUsage, form.error().message);
   if (auto out = CheckOut(options); !out) return Complain(kExitUsage, out.error().message);
   Imports imports(Catalog(), options.files.verbose ? Imports::Callback(TellUnmapped) : Imports::Callback());
   options.files.with_tensors = !WantsSuite(options);
@@ -147,8 +162,13 @@ void AddImportVerb(CLI::App& app, Action& action) {
           "the suite to write, FILE.suite; one that was imported before is replaced. onnx: FILE.json beside it has "
           "the definitions of graphs that are none of assay's operators, for --operators; any other name is that "
           "of a new or empty folder for the cases with their data: check --manifest")
-      ->required()
       ->type_name("FILE.suite|DIR");
+  verb->add_option(
+          "--as", o->as,
+          "onnx: suite: each node of a model as a case of its own, equal ones once with the tag calls-N; default "
+          "of --out: MODEL.suite")
+      ->check(CLI::IsMember({"suite"}))
+      ->type_name("suite");
   verb->add_option("--driver", o->files.driver,
                    "benchdnn: the driver of files that name none, such as matmul; else the name of their folder");
   verb->add_flag("--near-types", o->files.near_types,

@@ -25,6 +25,13 @@ SMALL = {"e4m3": (4, 3, 7, 127), "e4m3fnuz": (4, 3, 8, -1), "e5m2": (5, 2, 15, 1
 _BITS_EACH = {"u4": 4, "i4": 4, "e2m1": 4, "u2": 2, "i2": 2}
 
 
+def bytes_each(code: int) -> int:
+    """Size of an element, by the type's number in ONNX."""
+    demand(code in ELEMENTS, _REFUSED.get(code, _NEW_TYPE))
+    demand(ELEMENTS[code] not in _BITS_EACH, "elements of less than a byte")
+    return numpy.dtype(_BYTES.get(ELEMENTS[code], "u1")).itemsize
+
+
 def _small_number(type_: str, code: int) -> float:
     if type_ == "e8m0":
         return math.nan if code == 255 else 2.0**(code - 127)

@@ -144,6 +144,15 @@ def case_of(proto: Any, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -
     return _Model(proto).map_tensors(inputs, outputs, True)
 
 
+def map_shapes(proto: Any, inputs: Mapping[str, Any], blanks: Mapping[str, Any], outputs: Mapping[str, Any]) -> Case:
+    """The case of a node alone, without data. inputs, outputs: TensorProto; blanks: the inputs of which shapes alone matter as Blank."""
+    model = _Model(proto)
+    try:
+        return model._map_node({name: Tensor(one) for name, one in inputs.items()}, {name: Tensor(one) for name, one in outputs.items()}, False)
+    except Unmapped:
+        return model._define(blanks, dict.fromkeys(outputs), False)
+
+
 def _read_test(folder: str, with_tensors: bool) -> Iterator[Found]:
     where, name = show_path(folder), show_path(os.path.basename(folder.rstrip("/")))
     try:
@@ -157,7 +166,13 @@ def _read_test(folder: str, with_tensors: bool) -> Iterator[Found]:
         yield attempt(where, name, name, lambda: test.map_set(os.path.join(folder, data_set), with_tensors))
 
 
-def read(path: str, with_tensors: bool) -> Iterator[Found]:
+def read(path: str, with_tensors: bool, by_node: bool = False) -> Iterator[Found]:
+    if by_node:
+        if not os.path.isfile(path):
+            raise Unusable(f"{show_path(path)}: --as suite takes the nodes of models; it is no file: give a model")
+        from ._onnx_nodes import read_nodes
+        yield from read_nodes(path)
+        return
     if os.path.isfile(path):
         if with_tensors:
             raise Unusable(f"{show_path(path)}: a model without data; give --out a name that ends in .suite, or a folder of tests")

@@ -7,7 +7,6 @@ from typing import Any
 
 from .._namespace import TRACED as xp
 from .._traced import Exact as Digits, map_function
-from ._rounded import Rounded, golden_of
 from ._rules import RULES, Defaults, Exact, Question, Unjudged, formula, is_tensor, promoted, rule, traced
 
 _UNARY = ("abs acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp exp2 expm1 floor isfinite isinf isnan log log10 log1p log2 "
@@ -61,16 +60,10 @@ def _binary(aten: str, op: str) -> None:
         if is_tensor(x) and is_tensor(y) and arguments.get("alpha", 1) == 1 and not arguments.get("rounding_mode"):
             given = promoted({"x": x, "y": y}, outputs[0])
             if given["x"].dtype == given["y"].dtype and given["x"].shape == given["y"].shape and given["x"].dim() > 0:
-                return _rounded(aten, x, y, [of_elements(op, **given, z=outputs[0])], outputs[0])
-        plain = is_tensor(x) and arguments.get("alpha", 1) == 1 and not arguments.get("rounding_mode")
-        return _rounded(aten, x, y, usual(arguments, outputs), outputs[0]) if plain else usual(arguments, outputs)
+                return [of_elements(op, **given, z=outputs[0])]
+        return usual(arguments, outputs)
 
     RULES[aten] = of_one_shape
-
-
-def _rounded(aten: str, x: Any, y: Any, answers: Any, output: Any) -> Any:
-    golden = golden_of(aten, x, y, output) if aten in ("add", "sub", "mul", "div") else None
-    return answers if golden is None else [Rounded(golden, output, answers)]
 
 
 def _of_integers(aten: str, arguments: Any, output: Any) -> Exact:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Sequence
+from typing import Any, Callable, Optional, Sequence
 
 from .._namespace import TRACED as xp
 from ._rules import Question, Unjudged, formula, rule, traced
@@ -30,17 +30,44 @@ def _layer_norm_backward(outputs: Any, grad_out: Any, input: Any, normalized_sha
     dx, dgamma, dbeta = outputs
     if not all(output_mask) or weight is None or mean.dtype != weight.dtype:
         return _some_of_layer_norm(outputs, grad_out, input, (rows, n), mean, rstd, weight)
-    return Question("layer_norm_backward", {"dy": grad_out.reshape(rows, n), "x": input.reshape(rows, n), "mean": mean.reshape(rows),
-                                            "rstd": rstd.reshape(rows), "gamma": weight.reshape(n)},
-                    {"dx": dx.reshape(rows, n), "dgamma": dgamma.reshape(n), "dbeta": dbeta.reshape(n)})
+    given = {"dy": grad_out.reshape(rows, n), "x": input.reshape(rows, n), "mean": mean.reshape(rows), "rstd": rstd.reshape(rows), "gamma": weight.reshape(n)}
+    found = {"dx": dx.reshape(rows, n), "dgamma": dgamma.reshape(n), "dbeta": dbeta.reshape(n)}
+
+    def few(furthest: Callable[[Any], Optional[Sequence[int]]]) -> list[Question]:
+        """Rows of the one gradient, columns of the others."""
+        some = _some([place // n for place in furthest(found["dx"]) or ()], rows)
+        columns = _some([place for name in ("dgamma", "dbeta") for place in furthest(found[name]) or ()], n)
+        turned = {"mean": given["mean"][:, None], "rstd": given["rstd"][:, None]}
+        whole = sum(each.numel() for each in found.values())
+        return [traced(_layer_norm_dx, {"dy": given["dy"][some], "x": given["x"][some], **{name: each[some] for name, each in turned.items()},
+                                        "weight": given["gamma"]}, [found["dx"][some]])._replace(elements=found["dx"].numel()),
+                traced(_layer_norm_sums, {"dy": given["dy"][:, columns], "x": given["x"][:, columns], **turned},
+                       [found["dgamma"][columns], found["dbeta"][columns]])._replace(elements=whole - found["dx"].numel())]
+
+    return Question("layer_norm_backward", given, found, parts=few if dx.numel() > _MOST_WHOLE else None)
+
+
+_MOST_WHOLE = 1 << 10  # elements of a gradient of which all are judged
+_FEW = 6
+
+
+def _some(places: Sequence[int], extent: int) -> list[int]:
+    """These, the ends, and some between."""
+    return sorted(list(dict.fromkeys([*places, 0, extent - 1, extent // 2, extent // 3, extent * 3 // 4]))[:_FEW])
+
+
+def _layer_norm_dx(dy, x, mean, rstd, weight=None):
+    z = (x - mean) * rstd
+    g = dy if weight is None else dy * weight
+    return rstd * (g - xp.mean(g, axis=1, keepdims=True) - z * xp.mean(g * z, axis=1, keepdims=True))
+
+
+def _layer_norm_sums(dy, x, mean, rstd): return xp.sum(dy * ((x - mean) * rstd), axis=0), xp.sum(dy, axis=0)
 
 
 def _some_of_layer_norm(outputs: Any, grad_out: Any, input: Any, shape: tuple[int, int], mean: Any, rstd: Any, weight: Any) -> Question:
     def gradients(dy, x, mean, rstd, weight=None):
-        z = (x - mean) * rstd
-        g = dy if weight is None else dy * weight
-        dx = rstd * (g - xp.mean(g, axis=1, keepdims=True) - z * xp.mean(g * z, axis=1, keepdims=True))
-        made = (dx, xp.sum(dy * z, axis=0), xp.sum(dy, axis=0))
+        made = (_layer_norm_dx(dy, x, mean, rstd, weight), *_layer_norm_sums(dy, x, mean, rstd))
         return [each for each, output in zip(made, outputs) if output is not None]
     rows = shape[0]
     given = {"dy": grad_out.reshape(shape), "x": input.reshape(shape), "mean": mean.reshape(rows, 1), "rstd": rstd.reshape(rows, 1),

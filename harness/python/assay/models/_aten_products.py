@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, Iterator, Optional, Sequence
+from typing import Any, Callable, Iterator, Optional, Sequence
 
+import numpy
+
+from .._namespace import TRACED as xp
 from ._rules import Question, Unjudged, formula, rule, traced
 
 
@@ -164,32 +167,69 @@ def _addr(self, vec1, vec2, beta=1, alpha=1):
     return beta * self + alpha * vec1[:, None] * vec2
 
 
-_turn = itertools.count()  # of the heads: each is as dear as a whole product of matrices
+_turn = itertools.count()  # of the rows that are judged
+_FEW = 4  # rows and columns that stand for all: the gradient of a head is as dear as some products of matrices
+
+
+def _turned(x: Any) -> Any:
+    return xp.permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def _probabilities(grad_out, query, key, value, out, logsumexp, factor, seen=None):
+    """Probabilities from the stored logarithms of sums (Dao et al., 2022, FlashAttention, appendix B.4), and gradients before the softmax."""
+    p = xp.exp(factor * (query @ _turned(key)) - logsumexp[..., None])
+    p = p if seen is None else xp.where(seen, p, 0)
+    return p, p * (grad_out @ _turned(value) - xp.sum(grad_out * out, axis=-1, keepdims=True))
+
+
+def _of_queries(key, factor, columns=None, **more):
+    return factor * (_probabilities(key=key, factor=factor, **more)[1] @ (key if columns is None else columns))
+
+
+def _of_keys(query, factor, columns=None, **more):
+    return factor * (_turned(_probabilities(query=query, factor=factor, **more)[1]) @ (query if columns is None else columns))
+
+
+def _of_values(grad_out, columns=None, **more):
+    return _turned(_probabilities(grad_out=grad_out, **more)[0]) @ (grad_out if columns is None else columns)
+
+
+def _gradients(**given): return _of_queries(**given), _of_keys(**given), _of_values(**given)
+
+
+_FACTORS = {_of_queries: "key", _of_keys: "query", _of_values: "grad_out"}  # what each gradient is a product with
+
+
+def _few_rows(function: Any, given: Any, output: Any, furthest: Optional[Sequence[int]], factor: float) -> Question:
+    """Few rows and columns of the gradient of one head: those of the furthest elements, one in turn, the first and the last."""
+    elements = [*(furthest or []), next(_turn) * (output.shape[-1] + 1) % output.numel(), 0, output.numel() - 1]
+    places = [numpy.unravel_index(each, output.shape) for each in elements]
+    batch, head = (int(k) for k in places[0][:2])
+    rows, columns = (sorted(list(dict.fromkeys(int(each[axis]) for each in places))[:_FEW]) for axis in (2, 3))
+
+    def taken(name: str, tensor: Any) -> Any:
+        if name == "seen":
+            return tensor[batch, head][rows] if function is _of_queries else tensor[batch, head][:, rows]
+        return tensor[batch, head][rows] if (name in ("key", "value")) != (function is _of_queries) else tensor[batch, head]
+
+    operands = {name: taken(name, tensor) for name, tensor in given.items()}
+    operands["columns"] = given[_FACTORS[function]][batch, head][:, columns]
+    return traced(function, {**operands, "factor": factor}, [output[batch, head][rows][:, columns]])._replace(elements=output.numel())
 
 
 @rule("_scaled_dot_product_flash_attention_for_cpu_backward")
 def _attention_backward(outputs: Any, grad_out: Any, query: Any, key: Any, value: Any, out: Any, logsumexp: Any, dropout_p: float,
                         is_causal: bool, attn_mask: Any = None, scale: Any = None) -> Question:
-    """From the probabilities that the stored logarithms of sums make (Dao et al., 2022, FlashAttention, appendix B.4)."""
-    from .._namespace import TRACED as xp
+    import torch
     if dropout_p or attn_mask is not None or query.shape[1] != key.shape[1]:
         raise Unjudged("gradients of attention with dropout, a mask or shared heads")
     factor = scale if scale is not None else query.shape[-1] ** -0.5
-
-    def gradients(grad_out, query, key, value, out, logsumexp):
-        p = xp.exp(factor * (query @ xp.permute_dims(key, (0, 1, 3, 2))) - logsumexp[..., None])
-        if is_causal:
-            p = xp.tril(p)
-        ds = p * (grad_out @ xp.permute_dims(value, (0, 1, 3, 2)) - xp.sum(grad_out * out, axis=-1, keepdims=True))
-        back = (0, 1, 3, 2)
-        return (factor * (ds @ key), factor * (xp.permute_dims(ds, back) @ query), xp.permute_dims(p, back) @ grad_out)
     stored = logsumexp if logsumexp.shape == query.shape[:3] else logsumexp.transpose(1, 2)
     given = {"grad_out": grad_out, "query": query, "key": key, "value": value, "out": out, "logsumexp": stored}
-    whole = traced(gradients, given, outputs)
-    batch, head = divmod(next(_turn) % (query.shape[0] * query.shape[1] or 1), query.shape[1] or 1)
+    if is_causal:
+        given["seen"] = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool, device=query.device).tril().expand(*query.shape[:2], -1, -1)
 
-    def of_head(tensor: Any) -> Any:
-        return tensor[batch:batch + 1, head:head + 1]
+    def few(furthest: Callable[[Any], Optional[Sequence[int]]]) -> list[Question]:
+        return [_few_rows(function, given, output, furthest(output), factor) for function, output in zip((_of_queries, _of_keys, _of_values), outputs)]
 
-    part = traced(gradients, {name: of_head(each) for name, each in given.items()}, list(map(of_head, outputs)))
-    return whole._replace(part=part._replace(elements=sum(each.numel() for each in outputs)))
+    return traced(_gradients, {**given, "factor": factor}, outputs)._replace(parts=few)

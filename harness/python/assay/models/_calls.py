@@ -2,6 +2,7 @@
 """One executed overload of ATen: its arguments by the names of the schema, what it writes, and the questions it raises."""
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
@@ -41,10 +42,14 @@ def name_of(function: Any) -> str:
     return str(function._schema.name).removeprefix("aten::")
 
 
+_NO_MODES: Any = contextlib.nullcontext()
+
+
 def without_modes() -> Any:
     """A block whose calls nobody else follows: another watch around this one would take them for those of the model."""
+    import torch
     from torch.utils._python_dispatch import _disable_current_modes
-    return _disable_current_modes()
+    return _disable_current_modes() if torch._C._len_torch_dispatch_stack() else _NO_MODES
 
 
 def _base(name: str) -> str:

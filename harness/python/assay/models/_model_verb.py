@@ -27,10 +27,19 @@ def _judge(settings: Mapping[str, Any]) -> int:
         raise UsageError("--provider names no runtime; leave it out for CPUExecutionProvider")
     arrays, watches = _arrays(settings["inputs"]), []
     for provider in providers:
-        w = watch_onnx(settings["file"], arrays, provider, settings["sample"], settings["contract"] or None, settings["fused"], settings["seed"])
+        interrupt = None
+        try:
+            w = watch_onnx(settings["file"], arrays, provider, settings["sample"], settings["contract"] or None, settings["fused"], settings["seed"])
+        except KeyboardInterrupt as error:
+            interrupt, w = error, getattr(error, "watch", None)
+            if w is None:
+                raise
         print(f"{provider}: {w}", flush=True)
         if settings["out"]:
             w.save(settings["out"] if len(providers) == 1 else os.path.join(settings["out"], provider))
+        if interrupt is not None:
+            print(f"assay: interrupted; the table above has the {len(w.nodes)} results that were judged until then", file=sys.stderr)
+            raise interrupt
         watches.append(w)
     if not any(w.nodes for w in watches):
         return 4

@@ -2,6 +2,7 @@
 """The findings of a watch, as text, data, a page, and folders of the nodes that failed."""
 from __future__ import annotations
 
+import functools
 import html
 import json
 import os
@@ -32,11 +33,11 @@ def _rows(nodes: Iterable[Any]) -> list[dict[str, Any]]:
     for node in nodes:
         row = rows.setdefault((node.site.module, node.site.backward, node.op, node.dtype),
                               {"module": node.site.module, "backward": node.site.backward, "op": node.op, "dtype": node.dtype, "results": 0, "failed": 0,
-                               "suspect": 0, "margin": None, "effective_bits": None, "line": node.site.line})
+                               "suspect": 0, "margin": None, "effective_bits": None, "bias": None, "line": node.site.line})
         row["results"] += 1
         row["failed"] += node.failed
         row["suspect"] += node.class_ == "suspect"
-        for key, most in (("margin", max), ("effective_bits", min)):
+        for key, most in (("margin", max), ("effective_bits", min), ("bias", functools.partial(max, key=abs))):
             value = getattr(node, key)
             if value is not None:
                 row[key] = value if row[key] is None else most(row[key], value)
@@ -49,10 +50,10 @@ def _number(value: Optional[float], form: str) -> str:
 
 def as_text(watch: Any) -> str:
     """The headline, a line for each module and function, and why calls were not judged."""
-    table = [("module", "function", "type", "results", "failed", "worst margin", "least bits")]
+    table = [("module", "function", "type", "results", "failed", "worst margin", "least bits", "bias")]
     for row in _rows(watch.nodes):
         table.append((row["module"] + (" backward" if row["backward"] else ""), row["op"].rpartition("::")[2], row["dtype"], str(row["results"]),
-                      str(row["failed"] or ""), _number(row["margin"], ".3g"), _number(row["effective_bits"], ".1f")))
+                      str(row["failed"] or ""), _number(row["margin"], ".3g"), _number(row["effective_bits"], ".1f"), _number(row["bias"], "+.1f")))
     widths = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
     lines = ["  ".join(cell.ljust(width) if k < 3 else cell.rjust(width) for k, (cell, width) in enumerate(zip(row, widths))).rstrip()
              for row in table] if len(table) > 1 else []
@@ -147,7 +148,7 @@ def as_page(watch: Any, kept: Mapping[int, str]) -> str:
     bar = "".join(f'<i class="{colour(node)}" title="{html.escape(str(node)[:300])}"></i>' for node in watch.nodes)
     rows = "".join("<tr" + (' class="bad"' if row["failed"] else "") + ">" + cell(row["module"] + (" backward" if row["backward"] else "")) + cell(row["op"]) +
                    cell(row["dtype"]) + cell(row["results"]) + cell(row["failed"] or "") + cell(_number(row["margin"], ".3g")) +
-                   cell(_number(row["effective_bits"], ".1f")) + cell(os.path.basename(row["line"])) + "</tr>" for row in _rows(watch.nodes))
+                   cell(_number(row["effective_bits"], ".1f")) + cell(_number(row["bias"], "+.1f")) + cell(os.path.basename(row["line"])) + "</tr>" for row in _rows(watch.nodes))
     failures = "".join(f"<li>{html.escape(str(node))}" + (f' <a href="{kept[node.index]}/command.txt">{kept[node.index]}</a>' if node.index in kept else "") +
                        "</li>" for node in watch.failures)
     reasons = "".join(f"<li>{html.escape(line)}</li>" for line in _reasons(watch.unjudged))
@@ -173,7 +174,7 @@ tr.bad td {{ color: #d0342c; font-weight: 600 }}
 <p>Results in the order in which the model made them: <b style="color:#2a9d6e">pass</b>, <b style="color:#9bb84a">above half of the bound</b>,
 <b style="color:#e0a030">suspect or not finite</b>, <b>inconclusive</b>, <b style="color:#d0342c">failed</b>. Each says more where a pointer rests on it.</p>
 <div class="bar">{bar}</div>
-{failures}<h2>Modules</h2><div class="wide"><table><tr><th>module<th>function<th>type<th>results<th>failed<th>worst margin<th>least bits<th>line</tr>
+{failures}<h2>Modules</h2><div class="wide"><table><tr><th>module<th>function<th>type<th>results<th>failed<th>worst margin<th>least bits<th>bias<th>line</tr>
 {rows}</table></div>{reasons}
 </html>
 """

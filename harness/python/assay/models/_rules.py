@@ -17,7 +17,9 @@ class Question(NamedTuple):
     inputs: Mapping[str, Any]
     outputs: Mapping[str, Any]
     attrs: Mapping[str, Any] = {}
-    part: Any = None  # a question about a part of the outputs, where judging takes much longer than the call
+    # Makes questions about parts of the outputs, where judging takes much longer than the call, of a function that gives elements of an
+    # output which are furthest from their values in f64, or None.
+    parts: Any = None
     elements: int = 0  # of the whole outputs, where these are a part of them
     plan: Any = None  # questions with an equal one are the same but for the elements of their tensors
 

@@ -7,7 +7,7 @@ import functools
 import os
 import sys
 import threading
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -38,7 +38,8 @@ _MOST_FORWARD = 1 << 18  # sites of forward calls that are remembered for the ba
 class Sites:
     """Follows the modules that run; hooks are there between `start` and `stop`."""
 
-    def __init__(self) -> None:
+    def __init__(self, begin: Callable[[Any], bool] = lambda module: True) -> None:
+        self._begin = begin  # told of each outermost module that is called; False: nobody asks for sites any more
         self._running: list[Any] = []
         self._names: dict[int, str] = {}
         self._hooks: list[Any] = []
@@ -68,6 +69,10 @@ class Sites:
     def _enter(self, module: Any, _: Any) -> None:
         if threading.get_ident() != self._thread:  # hooks run in all threads, the watch in one
             return
+        if self._running or self._begin(module):
+            self.enter(module)
+
+    def enter(self, module: Any) -> None:
         if not self._running:  # the model itself, or a part of it that is called by itself
             self._names = {id(each): name for name, each in module.named_modules()}
         self._running.append(module)

@@ -126,7 +126,11 @@ def watch_jax(function: Callable[..., Any], sample: Optional[int] = 4096, contra
         watch = Watch(sample, 1, contract, 20, on_node)
         closed, shape = jax.make_jaxpr(function, return_shape=True)(*arguments, **named)
         flat = jax.tree_util.tree_leaves((arguments, named))
-        results = _Walk(watch).closed(closed, flat)
+        try:
+            results = _Walk(watch).closed(closed, flat)
+        except KeyboardInterrupt as interrupt:
+            interrupt.watch = watch  # type: ignore[attr-defined]  # what was judged until then
+            raise
         watch.result = jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(shape), results)
         return watch
     return watched

@@ -93,7 +93,9 @@ def _drawn(model: Any, constants: Mapping[str, Any], seed: int) -> dict[str, Any
         stated = one.type.tensor_type
         shape = [extent.dim_value for extent in stated.shape.dim]
         if not one.type.HasField("tensor_type") or min(shape, default=1) < 1:
-            raise UsageError(f"watch_onnx: the model does not state the extents of {one.name}; give inputs={{\"{one.name}\": array, ...}}")
+            extents = "x".join(extent.dim_param or str(extent.dim_value) for extent in stated.shape.dim) or "none"
+            raise UsageError(f"watch_onnx: the model states the extents {extents} of its input {one.name}, which are not all positive numbers; give an array "
+                             f"for it (inputs={{\"{one.name}\": array, ...}}, --inputs FILE.npz), or fix them with onnx.tools.update_model_dims")
         dtype = onnx.helper.tensor_dtype_to_np_dtype(stated.elem_type)
         made[one.name] = draw.standard_normal(shape).astype(dtype) if dtype.kind == "f" else numpy.zeros(shape, dtype)
     return made
@@ -227,7 +229,7 @@ def watch_onnx(model: Any, inputs: Optional[Mapping[str, Any]] = None, provider:
     fused: also execute neighbours together, with all optimisations, and name the smallest group whose results are wrong where those of
         its nodes are right.
 
-    Needs the packages onnx and onnxruntime. Raises UsageError where the model is none or says too little, and Error where the runtime
+    Needs the packages onnx and onnxruntime. An interrupt (KeyboardInterrupt) has what was judged until then as its member ``watch``. Raises UsageError where the model is none or says too little, and Error where the runtime
     cannot execute a node.
     """
     try:
@@ -246,7 +248,11 @@ def watch_onnx(model: Any, inputs: Optional[Mapping[str, Any]] = None, provider:
         raise UsageError(f"watch_onnx: no array for the input {missing[0]}; the model has {', '.join(wanted)}")
     watch = Watch(sample, 1, contract, 20, on_node)
     walk = _Walk(watch, graph, executor_of(provider), given, fused)
-    walk.each()
-    if fused:
-        walk.together()
+    try:
+        walk.each()
+        if fused:
+            walk.together()
+    except KeyboardInterrupt as interrupt:
+        interrupt.watch = watch  # type: ignore[attr-defined]  # what was judged until then
+        raise
     return watch

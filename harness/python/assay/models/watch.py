@@ -2,7 +2,9 @@
 """``assay.watch``: each operator that PyTorch executes, judged from the operands that it really had."""
 from __future__ import annotations
 
+import functools
 import math
+import sys
 import time
 from collections import Counter
 from typing import Any, Callable, Iterator, NamedTuple, Optional
@@ -13,9 +15,11 @@ from .._errors import Error, UsageError
 from .._verdict import Verdict
 from ._background import Background, count_threads, on_host, tensors_in
 from ._calls import Call, full_name, is_view, name_of, why_unjudgeable, without_modes
-from ._rounded import Rounded, is_rounded
-from ._rules import Exact, Question, Unjudged, values_of
+from ._deviations import Deviations, furthest
+from ._proofs import is_proven, proof_of
+from ._rules import Exact, Question, Unjudged, is_tensor, values_of
 from ._sites import Site, Sites
+from ._steps import Steps
 from ._tape import Tape
 
 
@@ -54,8 +58,9 @@ class Watch:
     """The results of a program's calls. Used with ``with``; it may be entered again, and then adds."""
 
     def __init__(self, sample: Optional[int] = 4096, every: int = 1, contract: Optional[str] = None, most_kept: int = 20,
-                 on_node: Optional[Callable[[Node], None]] = None, threads: Optional[int] = None, record: bool = False) -> None:
-        for name, value in (("sample", sample), ("every", every), ("most_kept", most_kept), ("threads", threads)):
+                 on_node: Optional[Callable[[Node], None]] = None, threads: Optional[int] = None, record: bool = False, every_step: int = 1,
+                 folder: Optional[str] = None) -> None:
+        for name, value in (("sample", sample), ("every", every), ("most_kept", most_kept), ("threads", threads), ("every_step", every_step)):
             least = 0 if name in ("most_kept", "threads") else 1
             if not (value is None and name in ("sample", "threads")) and (isinstance(value, bool) or not isinstance(value, int) or value < least):
                 raise UsageError(f"watch: {name}={value!r} is no positive integer")
@@ -71,7 +76,9 @@ class Watch:
         self.seconds = 0.0  # of judging
         self.result: Any = None  # of a function that was executed for the watch
         self._kept = 0  # nodes whose tensors are kept
-        self._sites, self._mode = Sites(), None
+        self._measured: set[Any] = set()  # functions and numbers of terms whose bits and bias are known
+        self._steps = Steps(every_step, self._resume, self._pause, self._is_innermost)
+        self._sites, self._mode, self._modes, self._folder = Sites(self._steps.begin), None, 0, folder
         self._threads = 0 if on_node is not None else count_threads(threads)
         self._background = Background(0)
         self._tape, self._unrecorded = Tape() if record else None, ""
@@ -83,21 +90,45 @@ class Watch:
             from ._mode import CompiledRegions, Mode
         except ImportError as error:
             raise Error(f"watch: it follows PyTorch, which cannot be imported here: {error}") from None
-        self._sites.start()
+        import torch
         self._background = Background(self._threads)
-        self._compiled = CompiledRegions(self)
-        self._compiled.start()
-        self._mode = Mode(self)
-        self._mode.__enter__()
+        self._compiled, self._mode, self._modes = CompiledRegions(self), Mode(self), torch._C._len_torch_dispatch_stack()
+        self._steps.start()
+        self._resume()
         return self
 
-    def __exit__(self, *error: Any) -> None:
-        mode, self._mode = self._mode, None
-        mode.__exit__(*error)  # type: ignore[attr-defined]
+    def _resume(self, module: Any = None) -> None:
+        self._sites.start()
+        self._compiled.start()
+        self._mode.__enter__()  # type: ignore[attr-defined]
+        self._is_on = True
+        if module is not None:
+            self._sites.enter(module)
+
+    def _pause(self) -> None:
+        self._is_on = False
+        self._mode.__exit__(None, None, None)  # type: ignore[attr-defined]
         self._compiled.stop()
         self._sites.stop()
-        self._take(True)
-        self._background.stop()
+
+    def _is_innermost(self) -> bool:
+        """Whether no other mode has been entered since, which this one would be taken for."""
+        import torch
+        return torch._C._len_torch_dispatch_stack() == self._modes + self._is_on
+
+    def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
+        if self._is_on:
+            self._pause()
+        self._steps.end()
+        self._mode = None
+        try:
+            self._take(True)
+        finally:
+            self._background.stop()
+            if self._folder is not None:
+                self.save(self._folder)
+                if kind is not None:
+                    print(f"{self}\nwatch: the block ended by {kind.__name__}; what was judged is in {self._folder}", file=sys.stderr)
 
     @property
     def nodes(self) -> list[Node]:
@@ -192,10 +223,37 @@ class Watch:
         result = run(*args, **kwargs)
         self.seconds -= time.perf_counter() - between
         if made:
-            self._judge_soon(function, index, site, made[0], result)
+            node = self._proven(index, site, made[0], result)
+            if node is not None:
+                self._background.put_result(([node], "", 0.0))
+            else:
+                self._judge_soon(function, index, site, made[0], result)
         self.seconds += time.perf_counter() - begun
         self._take(False)
         return result
+
+    def _proven(self, index: int, site: Site, call: Call, result: Any) -> Optional[Node]:
+        """The node of a result that needs no question. None: it needs one, as the first of about so many terms does for its bits and bias,
+        and all do for a suite."""
+        proof = proof_of(call)
+        if proof is None or self._tape is not None or not proof.is_exact and self.contract is not None:
+            return None
+        output = call.outputs(result)[0]
+        if not proof.is_exact:
+            seen = call.base, output.dtype, (max(each.numel() for each in tensors_in(list(call.arguments.values()))) // max(output.numel(), 1)).bit_length()
+            if seen not in self._measured:
+                self._measured.add(seen)
+                return None
+        try:
+            with without_modes():
+                if not is_proven(proof, call, output):
+                    return None
+                size = output.numel()
+                return Node(index, full_name(call.base), site, tuple(output.shape), str(output.dtype)[6:], "pass",
+                            "bit_exact" if proof.is_exact else "within_class", "", 0.0 if proof.is_exact else None, None, None,
+                            _stays_finite(call, result), size, size)
+        except Exception:  # tensors of others raise anything, and the rule says why they are not judged
+            return None
 
     def _recording(self, function: Any, run: Callable[..., Any]) -> Callable[..., Any]:
         """Runs and records. A call that cannot be recorded ends the recording, not the program."""
@@ -213,7 +271,7 @@ class Watch:
     def _judge_soon(self, function: Callable[..., Any], index: int, site: Site, call: Call, result: Any) -> None:
         def judge(call: Call, result: Any) -> tuple[list[Node], str, float]:
             begun, found = time.perf_counter(), list[Node]()
-            reason = self._attempt(function, lambda: found.extend(self._judge(index, site, call, result)))
+            reason = self._attempt(function, lambda: found.extend(self._judge(function, index, site, call, result)))
             return found, reason, time.perf_counter() - begun
 
         copies: list[Any] = []
@@ -252,24 +310,20 @@ class Watch:
             return f"{full_name(name_of(function))}: {type(error).__name__}: {error}".split("\n")[0][:160]
         return ""
 
-    def _judge(self, index: int, site: Site, call: Call, result: Any) -> Iterator[Node]:
-        for answer in call.answers(result):
-            for node, question in self._answered(answer):
-                output = next(each for each in call.outputs(result) if each is not None)
-                node = node._replace(index=index, op=full_name(call.base), site=site, shape=tuple(output.shape), dtype=str(output.dtype).partition(".")[2],
-                                     finite=_stays_finite(call, result))
-                yield node._replace(question=_kept(question) if node.failed and self._kept < self.most_kept else None)
+    def _judge(self, function: Any, index: int, site: Site, call: Call, result: Any) -> Iterator[Node]:
+        deviations = functools.cache(lambda: Deviations(function, call, result))
+        for answer in self._parts(call.answers(result), deviations):
+            node = self._of_moves(answer) if isinstance(answer, Exact) else self.judged(answer, deviations)
+            output = next(each for each in call.outputs(result) if each is not None)
+            node = node._replace(index=index, op=full_name(call.base), site=site, shape=tuple(output.shape), dtype=str(output.dtype).partition(".")[2],
+                                 finite=_stays_finite(call, result))
+            yield node._replace(question=_kept(answer) if node.failed and self._kept < self.most_kept else None)
 
-    def _answered(self, answer: Any) -> Iterator[tuple[Node, Any]]:
-        if isinstance(answer, Exact):
-            yield self._of_moves(answer), answer
-        elif not isinstance(answer, Rounded):
-            yield self.judged(answer), answer
-        elif self._tape is None and is_rounded(answer):  # a suite has such calls, too
-            size = answer.got.numel()
-            yield _NOBODYS._replace(margin=0.0, elements=size, judged=size), answer
-        else:
-            yield from ((self.judged(question), question) for question in answer.otherwise)
+
+    def _parts(self, answers: Iterator[Any], deviations: Callable[[], Deviations]) -> Iterator[Any]:
+        for answer in answers:
+            parts = getattr(answer, "parts", None)
+            yield from [answer] if parts is None or self.sample is None else parts(lambda output: deviations().of(output))
 
     def add(self, node: Node) -> None:
         node = node if self._kept < self.most_kept else node._replace(question=None)
@@ -290,19 +344,35 @@ class Watch:
         size = answer.got.size
         return _NOBODYS._replace(elements=size, judged=size, **({"verdict": "mismatch", "class_": "none", "reason": reason} if reason else {}))
 
-    def judged(self, question: Question) -> Node:
-        """The verdict on it; what else a node has is not known here."""
-        if question.part is not None and self.sample is not None:
-            question = question.part
+    def judged(self, question: Question, deviations: Optional[Callable[[], Deviations]] = None) -> Node:
+        """The verdict on it; what else a node has is not known here. Where it is no plain pass, it is judged again,
+        with all that explains it."""
         sizes = [math.prod(each.shape) for each in question.outputs.values()]
         sample = self.sample if max(sizes) > 16 * (self.sample or 0) else None
-        verdict: Verdict = check(_planned(question), dict(question.inputs), dict(question.outputs), contract=self.contract, sample=sample, **question.attrs)
+
+        def judge(**more: Any) -> Verdict:
+            return check(_planned(question), question.inputs, question.outputs, contract=self.contract, **more, **question.attrs)
+
+        verdict = judge(explain="no", **(self._sampled(question, max(sizes), deviations) or {"sample": sample}))
+        if verdict.verdict != "pass" or verdict.class_ == "suspect":
+            verdict = judge(sample=sample)
         metrics = verdict.to_dict()
         elements = sum(sizes)
         judged = verdict.sample.judged if verdict.sample else elements
         elements = question.elements or elements
         return Node(0, "", Site("", ""), (), "", verdict.verdict, verdict.class_, verdict.reason, verdict.margins["bound"],
                     metrics.get("effective_bits"), metrics.get("bias_z"), True, elements, judged, metrics["case_id"])
+
+
+    def _sampled(self, question: Question, size: int, deviations: Optional[Callable[[], Deviations]]) -> dict[str, Any]:
+        """Arguments that have the elements judged which are furthest from those in f64, and some beside them; empty: nobody knows them."""
+        lanes = -(-(self.sample or 0) // 16)
+        if deviations is None or not lanes or size <= lanes:
+            return {}
+        try:
+            return {"sample": lanes, "sample_at": list(furthest(deviations(), question))}
+        except LookupError:
+            return {}
 
 
 # A right result to the bit of a call that is not known here.
@@ -358,7 +428,8 @@ def _kept(answer: Any) -> Optional[Question]:
 
 
 def watch(sample: Optional[int] = 4096, every: int = 1, contract: Optional[str] = None, most_kept: int = 20,
-          on_node: Optional[Callable[[Node], None]] = None, threads: Optional[int] = None, record: bool = False) -> Watch:
+          on_node: Optional[Callable[[Node], None]] = None, threads: Optional[int] = None, record: bool = False, every_step: int = 1,
+          folder: Optional[str] = None) -> Watch:
     """Judges each operator that PyTorch executes in a ``with`` block, forward and backward, from the operands that it had.
 
     sample: about how many elements are judged of an output that has over 16 times as many, and of gradients of attention one
@@ -370,7 +441,9 @@ def watch(sample: Optional[int] = 4096, every: int = 1, contract: Optional[str] 
     threads: so many threads judge copies of larger operands, at most 256 MB of them, while the program goes on; 0: it waits for
         each judgement, as it does with on_node; None: one for each processor, at most four.
     record: keep all calls and the tensors that they began with, for ``replay`` and ``error_at_output``.
+    every_step: of so many steps, which begin with a call of the outermost module, one is watched. The others run as without a watch.
+    folder: ``save`` writes there when the block ends, also by an exception or an interrupt.
 
     The program computes what it would compute without: a call that cannot be judged is counted in ``unjudged``, with the reason.
     """
-    return Watch(sample, every, contract, most_kept, on_node, threads, record)
+    return Watch(sample, every, contract, most_kept, on_node, threads, record, every_step, folder)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which elements of a result to judge: those furthest from what the same call gives in f64. That says where to look, not what is right."""
+from __future__ import annotations
+
+import math
+from typing import Any, Iterator, Optional
+
+from ._background import tensors_in
+from ._calls import _form
+from ._rules import is_tensor
+
+
+_MOST_ELEMENTS = 1 << 22  # of operands that are copied in f64
+_MOST_PRODUCTS = 1 << 22  # of a product of matrices that is computed in f64
+
+
+def _widened(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_widened(each) for each in value]
+    return value.detach().double() if is_tensor(value) and value.dtype.is_floating_point else value
+
+
+def _is_repeatable(function: Any, call: Any) -> bool:
+    """Whether another execution changes nothing but new tensors: ATen's, no random one, and none that may write into operands. In f64 these
+    are copies, unless they are of f64 already; what writes into others says so."""
+    import torch
+    tensors = list(tensors_in(list(call.arguments.values())))
+    return str(function._schema.name).startswith("aten::") and torch.Tag.nondeterministic_seeded not in function.tags and not call.written and \
+        not any(each.dtype == torch.float64 for each in tensors) and sum(each.numel() for each in tensors) <= _MOST_ELEMENTS
+
+
+def _of_product(call: Any) -> Any:
+    """Factors of a large product of matrices, of which a product in f64 would take longer than judging; None: it is another call."""
+    given = call.arguments
+    a, b = given.get("self" if call.base == "mm" else "mat1"), given.get("mat2")
+    if call.base not in ("mm", "addmm") or call.written or a.shape[0] * b.numel() <= _MOST_PRODUCTS or not a.dtype.is_floating_point:
+        return None
+    return a.detach().double(), b.detach().double(), given["self"].detach().double() if call.base == "addmm" else None, given
+
+
+def _places_in_product(call: Any, product: Any, y: Any) -> list[int]:
+    """Crossings of the row and the column whose sums with random signs are furthest off (Freivalds, 1977), absolutely and by their size."""
+    import torch
+    (a, b, c, given), y = product, y.detach().double()
+    draw = torch.Generator().manual_seed(0)
+    u, v = (torch.randint(0, 2, (n,), generator=draw).to(y).mul_(2).sub_(1) for n in y.shape)
+    alpha = given.get("alpha", 1)
+    rows, columns = y @ v - alpha * (a @ (b @ v)), u @ y - alpha * ((u @ a) @ b)
+    if c is not None:
+        c = given["beta"] * c.expand(y.shape)
+        rows, columns = rows - c @ v, columns - u @ c
+    sizes = [y.abs().sum(axis).add_(1e-300) for axis in (1, 0)]
+    return [int(one.abs().argmax()) * y.shape[1] + int(other.abs().argmax())
+            for one, other in ((rows, columns), (rows / sizes[0], columns / sizes[1]))]
+
+
+class Deviations:
+    """Distances of a call's results from those in f64."""
+
+    def __init__(self, function: Any, call: Any, result: Any) -> None:
+        import torch
+        self._of_product: Any = None
+        if (product := _of_product(call)) is not None:
+            self._of_product = result, _places_in_product(call, product, result)
+        names = [name for name, *_ in _form(function).arguments]
+        again = function(**{name: _widened(call.arguments[name]) for name in names if name in call.arguments}) \
+            if product is None and _is_repeatable(function, call) else None
+        self._found: list[tuple[Any, Any, Any]] = []
+        for got, wide in zip(tensors_in(result), tensors_in(again)):
+            if wide.dtype == torch.float64 and got.shape == wide.shape and got.numel() and _is_dense(got):
+                distance = torch.empty_strided(got.shape, got.stride(), dtype=torch.float64, device=got.device)
+                torch.sub(got, wide, out=distance).abs_()
+                if not math.isfinite(distance.max()):
+                    distance.masked_fill_(got == wide, 0)  # infinities that are right
+                size = wide.abs_()
+                relative = torch.empty_strided(got.shape, got.stride(), dtype=torch.float64, device=got.device)
+                torch.div(distance, size.add_(size.max() * 2.0 ** -10 + 1e-300), out=relative)
+                self._found.append((got, distance, relative))
+
+    def of(self, output: Any) -> Optional[list[int]]:
+        """Elements of this output, which is a view of a result, that are furthest away; None: it is no such view."""
+        import torch
+        if self._of_product is not None:
+            whole, places = self._of_product
+            return places if output.shape == whole.shape and output.data_ptr() == whole.data_ptr() else None
+        for got, *distances in self._found:
+            offset = output.storage_offset() - got.storage_offset()
+            if got.dtype == output.dtype and got.untyped_storage()._cdata == output.untyped_storage()._cdata and offset >= 0:
+                return [int(torch.as_strided(each, output.shape, output.stride(), offset).argmax()) for each in distances]
+        return None
+
+
+def _is_dense(tensor: Any) -> bool:
+    return tensor.is_contiguous() or tensor._is_view() is False and tensor.numel() * tensor.dtype.itemsize == tensor.untyped_storage().nbytes()
+
+
+def furthest(deviations: Deviations, question: Any) -> Iterator[tuple[int, int]]:
+    """Places of outputs with elements of theirs. Raises LookupError where one output's are not known."""
+    for place, output in enumerate(question.outputs.values()):
+        found = deviations.of(output) if is_tensor(output) else None
+        if found is None:
+            raise LookupError
+        yield from ((place, element) for element in found)

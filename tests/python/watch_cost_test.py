@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cheap ways of assay.watch find what the whole judgement finds: proofs in f64, the furthest elements, steps that nobody watches.
+Without PyTorch nothing is tested."""
+import contextlib
+import importlib.util
+import io
+import itertools
+import json
+import os
+import tempfile
+import unittest
+import unittest.mock
+
+import assay
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+if HAS_TORCH:
+    import torch
+    from assay.models import _proofs
+    from assay.models._calls import Call
+    from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
+    from torch.nn.modules import module as modules
+
+    class Changed(TorchDispatchMode):
+        """Below a watch: changes the results of one function, from the given call on."""
+
+        def __init__(self, name, change, first=0):
+            super().__init__()
+            self.name, self.change, self.left = name, change, first
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            made = function(*args, **(kwargs or {}))
+            if function._schema.name == f"aten::{self.name}":
+                self.left -= 1
+                if self.left < 0:
+                    self.change(made)
+            return made
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
+class Proofs(unittest.TestCase):
+    def sums(self):
+        aten, draw = torch.ops.aten, torch.randn
+        for n in (2, 3, 4, 5, 64, 1000):
+            yield aten.sum.dim_IntList, (draw(6, n), [1]), lambda x, dim: (x.sum(1), x.abs().sum(1))
+            yield aten.sum.default, (draw(n),), lambda x: (x.sum(), x.abs().sum())
+            yield aten.mean.dim, (draw(n, 6), [0]), lambda x, dim: (x.mean(0), x.abs().mean(0))
+            yield aten.mm.default, (draw(3, n), draw(n, 5)), lambda a, b: (a @ b, a.abs() @ b.abs())
+            yield aten.bmm.default, (draw(2, 3, n), draw(2, n, 5)), lambda a, b: (a @ b, a.abs() @ b.abs())
+            yield aten.addmm.default, (draw(5), draw(3, n), draw(n, 5)), lambda c, a, b: (c + a @ b, c.abs() + a.abs() @ b.abs())
+
+    @staticmethod
+    def is_proven(call, y):
+        return _proofs.is_proven(_proofs.proof_of(call), call, y)
+
+    def test_sums_at_the_edge(self):
+        """Just within a proof the whole judgement passes, too; just outside of it there is none."""
+        for function, given, values in self.sums():
+            call = Call(function, given, {})
+            golden, size = values(*(x.double() if isinstance(x, torch.Tensor) else x for x in given))
+            n = given[1].shape[-2] if function.__name__[:2] in ("mm", "bm") else given[2].shape[0] if len(given) == 3 else golden.numel()
+            n = {"sum": given[0].numel() // golden.numel(), "mea": given[0].shape[0]}.get(function.__name__[:3], n)
+            for share, sign in itertools.product((0.7, 1.3), (-1, 1)):
+                y = (golden + sign * share * _proofs._SHARE * size).float()
+                self.assertTrue(self.is_proven(call, y) == (share < 1) or n < 10, (function, share, n))
+                if self.is_proven(call, y):
+                    nodes = [assay.watch().judged(question) for question in call.answers(y)]
+                    self.assertEqual([node.verdict for node in nodes], ["pass"], (function, nodes))
+
+    def test_others_have_none(self):
+        """Results of other types."""
+        for given in ((torch.randn(4, 8).double(), [1]), (torch.randn(4, 8).half(), [1])):
+            call = Call(torch.ops.aten.sum.dim_IntList, given, {})
+            self.assertFalse(self.is_proven(call, given[0].sum(1)))
+
+    def test_functions_at_the_edge(self):
+        x = torch.rand(256) * 8 + 0.01
+        calls = [(Call(getattr(torch.ops.aten, name).default, (x,), {}), getattr(torch, name)(x.double()))
+                 for name in ("exp", "log", "sin", "cos", "tanh", "rsqrt")]
+        calls += [(Call(torch.ops.aten.pow.Tensor_Scalar, (x, power), {}), x.double() ** power) for power in (2, 3, -0.5)]
+        for call, golden in calls:
+            for share in (-0.9, 0.9, 3.5):
+                y = (golden * (1 + share * _proofs._U)).float()
+                self.assertEqual(self.is_proven(call, y), share < 2, call.name)
+                if share < 2:
+                    self.assertEqual([assay.watch().judged(question).verdict for question in call.answers(y)], ["pass"], call.name)
+
+    def test_exact(self):
+        x, y = torch.randn(64), torch.randn(64)
+        x[:3], y[:3] = torch.tensor([float("inf"), -0.0, 1e-40]), torch.tensor([2.0, 0.0, 1e-3])
+        aten = torch.ops.aten
+        for function, given in ((aten.mul.Tensor, (x, y)), (aten.add.Tensor, (x, y)), (aten.sub.Tensor, (x, 3)), (aten.div.Tensor, (x, y + 4)),
+                                (aten.neg.default, (x,)), (aten.abs.default, (x,)), (aten.threshold_backward.default, (y, x, 0)),
+                                (aten.clone.default, (x,)),
+                                (aten._unsafe_view.default, (x, [8, 8])), (aten.select_backward.default, (x, [64, 3], 1, 2))):
+            call, made = Call(function, given, {}), function(*given)
+            self.assertTrue(self.is_proven(call, made), function)
+            for place in (2, made.numel() - 1):
+                off = made.clone()
+                off.view(-1)[place] = torch.nextafter(off.view(-1)[place], torch.tensor(9.0))
+                self.assertFalse(self.is_proven(call, off), function)
+
+    def test_later_calls(self):
+        """Calls that a proof decides are found where they are wrong."""
+        a, b = torch.randn(16, 64), torch.randn(64, 32)
+
+        def off(y):
+            y[3, 7] += 0.001
+
+        with Changed("mm", off, first=2), assay.watch() as w:
+            for _ in range(4):
+                a @ b
+        self.assertEqual([node.failed for node in w.nodes], [False, False, True, True], str(w))
+        self.assertIsNotNone(w.nodes[0].effective_bits)
+
+    def test_weaker_arithmetic(self):
+        """Operands in tf32 or bf16 are beyond what a proof takes, and are named."""
+        a, b = torch.randn(16, 64), torch.randn(64, 32)
+
+        def narrowed(y):
+            y.copy_((a.bfloat16() @ b.bfloat16()).float())
+
+        with Changed("mm", narrowed, first=1), assay.watch() as w:
+            a @ b, a @ b
+        self.assertEqual([node.failed for node in w.nodes], [False, True], str(w))
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
+class Furthest(unittest.TestCase):
+    def test_single_elements(self):
+        """One wrong element among thousands, of which some hundreds are judged."""
+        x = torch.randn(64, 512, requires_grad=True)
+        functions = {"silu": lambda: torch.nn.functional.silu(x), "native_layer_norm": lambda: torch.nn.functional.layer_norm(x, (512,)),
+                     "convolution": lambda: torch.nn.functional.conv2d(x.view(2, 32, 32, 16), weight, padding=1)}
+        weight, bias = torch.randn(8, 32, 3, 3), torch.randn(384)
+        functions.update(mm=lambda: x.view(128, 256) @ wide, addmm=lambda: torch.addmm(bias, x.view(128, 256), wide, beta=0.5, alpha=2))
+        wide = torch.randn(256, 384)
+        for name, function in functions.items():
+            for seed in range(8):
+                torch.manual_seed(seed)
+
+                def off(made):
+                    y = made[0] if isinstance(made, tuple) else made
+                    place = tuple(int(torch.randint(n, ())) for n in y.shape)
+                    y[place] += 0.05
+
+                with self.subTest(name=name, seed=seed), Changed(name, off), assay.watch() as w:
+                    function()
+                self.assertEqual([node.op for node in w.failures], [f"aten::{name}"], str(w))
+            with assay.watch() as w:
+                function()
+            self.assertTrue(w, str(w))
+            self.assertTrue(all(node.judged < node.elements for node in w.nodes), str(w))
+
+    def test_nothing_changes(self):
+        """The second execution in f64 neither writes into buffers nor draws random numbers."""
+        norm, dropout, x = torch.nn.BatchNorm2d(8), torch.nn.Dropout(0.5), torch.randn(4, 8, 16, 16)
+        buffers = []
+        for watching in (False, True):
+            torch.manual_seed(0)
+            norm.reset_running_stats()
+            with assay.watch() if watching else contextlib.nullcontext():
+                made = dropout(norm(x))
+            buffers.append([made, *norm.buffers(), torch.rand(3)])
+        self.assertTrue(all(map(torch.equal, *buffers)))
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
+class Steps(unittest.TestCase):
+    def test_every_step(self):
+        """Steps 1, 4 and 7 of nine are watched, forward, backward and the optimiser's; the others call nobody."""
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+        optimiser = torch.optim.SGD(model.parameters(), 0.1)
+        with assay.watch(every_step=3) as w:
+            for step in range(9):
+                optimiser.zero_grad()
+                model(torch.randn(2, 4)).sum().backward()
+                optimiser.step()
+                is_on = step % 3 == 0
+                self.assertEqual(_get_current_dispatch_mode() is not None, is_on)
+                self.assertEqual(bool(modules._global_forward_pre_hooks), is_on)
+        self.assertEqual([node.op for node in w.nodes].count("aten::tanh"), 3)
+        self.assertEqual([node.op for node in w.nodes].count("aten::add"), 3 * 4)
+        self.assertEqual({node.site.module for node in w.nodes if node.op == "aten::tanh"}, {"1 (Tanh)"})
+        self.assertTrue(any(node.site.backward and node.site.module for node in w.nodes[-10:]))
+        self.assertEqual((len(model._forward_pre_hooks), _get_current_dispatch_mode()), (0, None))
+
+    def test_other_modes(self):
+        """Another mode that is entered between steps is not taken away for the watch's own."""
+        model, x = torch.nn.Linear(4, 4), torch.randn(2, 4)
+        with assay.watch(every_step=2) as w:
+            model(x)
+            with Changed("addmm", lambda y: None) as mode:
+                model(x)
+                self.assertIs(_get_current_dispatch_mode(), mode)
+            model(x)
+        self.assertIsNone(_get_current_dispatch_mode())
+        self.assertEqual(len(w.nodes), 3)
+
+    def test_arguments(self):
+        with self.assertRaisesRegex(assay.UsageError, "every_step=0 is no positive integer"):
+            assay.watch(every_step=0)
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
+class Ended(unittest.TestCase):
+    def test_interrupt(self):
+        """Results that were judged before an interrupt, or an error of the model, are in the folder and on the terminal."""
+        for error in (KeyboardInterrupt, ZeroDivisionError):
+            with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()) as said:
+                with self.assertRaises(error):
+                    with assay.watch(folder=folder) as w:
+                        torch.exp(torch.randn(200, 200))
+                        torch.randn(3) * 2
+                        raise error
+                with open(os.path.join(folder, "nodes.json"), encoding="utf-8") as file:
+                    self.assertEqual([node["op"] for node in json.load(file)["nodes"]], ["aten::exp", "aten::mul"])
+                self.assertTrue(os.path.getsize(os.path.join(folder, "report.html")) > 1000)
+            self.assertIn("least bits  bias", said.getvalue())
+            self.assertIn(f"ended by {error.__name__}", said.getvalue())
+            self.assertEqual(len(w.nodes), 2)
+
+    def test_whole(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()) as said:
+            with assay.watch(folder=folder):
+                torch.randn(3) * 2
+            self.assertIn("nodes.json", os.listdir(folder))
+        self.assertEqual(said.getvalue(), "")
+
+
+if __name__ == "__main__":
+    unittest.main()
