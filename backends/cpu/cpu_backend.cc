@@ -21,6 +21,7 @@
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/pooling.h"
 #include "backends/cpu/quantize.h"
+#include "backends/cpu/resize.h"
 #include "backends/cpu/scaled_products.h"
 #include "backends/cpu/selections.h"
 #include "backends/cpu/sequences.h"
@@ -176,6 +177,8 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<AvgPool<true>>("avg_pool", "rows-first"),
     RowOf<MaxPool<false>>("max_pool", "direct"),
     RowOf<MaxPool<true>>("max_pool", "rows-first"),
+    RowOf<Resize<false>>("resize", "direct"),
+    RowOf<Resize<true>>("resize", "rows-first"),
     RowOf<GroupedGemm<false>>("grouped_gemm", "by-row"),
     RowOf<GroupedGemm<true>>("grouped_gemm", "by-group"),
     RowOf<MoeRoute<false>>("moe_route", "chosen"),

@@ -207,6 +207,7 @@ FORMULAS = {
     "kl_div": (lambda x, target: (np.exp(target) * (target - x)).mean(), dict(rows=3, n=4), {}),
     "mse": (lambda x, target: ((x - target) ** 2).mean(), dict(rows=3, n=4), {}),
     "adaptive_avg_pool": (lambda x: pooled(x, np.mean), dict(n=2, c=3, h=4, w=6), {"attrs": {"oh": 2, "ow": 3}}),
+    "resize": (lambda x: x[..., ::2, ::2], dict(n=2, c=3, h=4, w=6), {"attrs": {"oh": 2, "ow": 3}}),
     "avg_pool": (lambda x: pooled(x, np.mean), dict(n=2, c=3, h=4, w=6), {"attrs": {"k": 2}}),
     "max_pool": (lambda x: {"y": pooled(x, np.max), "indices": np.zeros((*x.shape[:2], x.shape[2] // 2, x.shape[3] // 2), np.int64)},
                  dict(n=2, c=3), {"attrs": {"k": 2}, "layouts": {"x": "[n,c,2,2]"}}),

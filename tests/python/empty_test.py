@@ -34,7 +34,7 @@ REFUSED = {
     ("moe_unpermute", "rows"): r"\[rows\] has no elements, so that there are no places along it",
     **{tuple(one.split(":")): f"{one.split(':')[1]}=0 must be at least" for one in (  # means and places of nothing
         "cross_entropy:rows cross_entropy:n cross_entropy_backward:rows cross_entropy_backward:n kl_div:rows kl_div:n mse:rows mse:n "
-        "adaptive_avg_pool:h adaptive_avg_pool:w avg_pool:h avg_pool:w pad:rows pad:n grouped_gemm:groups moe_permute:k "
+        "adaptive_avg_pool:h adaptive_avg_pool:w resize:h resize:w avg_pool:h avg_pool:w pad:rows pad:n grouped_gemm:groups moe_permute:k "
         "moe_route:experts lse_merge:parts w4a16_mm:groups scaled_mm:k conv_transpose:c conv_transpose:h conv_transpose:w conv_transpose:k "
         "lp_pool:h lp_pool:w causal_conv1d:l linear_attention:d kv_cache_write:n "
         "moe_fused:k moe_fused:experts moe_fused:d moe_fused:h paged_decode:hkv paged_decode:d "

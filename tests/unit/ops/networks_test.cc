@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention, quantised products, convolutions the other way round and experts on numbers that a reader can check.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <string>
 #include <vector>
@@ -105,6 +107,28 @@ TEST(Networks, TransposedConvolutionsSpreadKernels) {
   ExpectNear(ResultOf("conv_transpose/f32/n=1,c=1,o=1,h=1,w=2,k=2", {{1, 10}, {1, 2, 3, 4}}), {1, 12, 20, 3, 34, 40});
   ExpectNear(ResultOf("lp_pool/f32/n=1,c=1,h=2,w=2,k=2", {{2, -4, 5, 6}}), {9});
   ExpectNear(ResultOf("lp_pool/f32/n=1,c=1,h=2,w=2,k=2,p=1", {{2, -4, 5, 6}}), {17});
+}
+
+// A row of 0, 4 and 8, with coordinates and weights by hand.
+TEST(Networks, ImagesOfAnotherSize) {
+  const auto resized = [](int64_t ow, const std::string& attrs) {
+    return ResultOf(fmt::format("resize/f32/n=1,c=1,h=1,w=3,oh=1,ow={}{}", ow, attrs), {{0, 4, 8}});
+  };
+  ExpectNear(resized(6, ",mode=linear"), {0, 1, 3, 5, 7, 8});
+  ExpectNear(resized(6, ",mode=linear,coords=asymmetric"), {0, 2, 4, 6, 8, 8});
+  ExpectNear(resized(5, ",mode=linear,coords=align_corners"), {0, 2, 4, 6, 8});
+  ExpectNear(resized(1, ",mode=linear,coords=align_corners"), {0});
+  ExpectNear(resized(1, ",mode=linear"), {4});
+  // Half way to the next tap they weigh 19/32 each, those beyond -3/32; beyond the edge is the edge.
+  ExpectNear(resized(6, ",mode=cubic,coords=asymmetric"), {0, 1.625, 4, 6.375, 8, 8.375});
+  // 1, 3 and 5 quarters of the way between taps, then halves.
+  ExpectNear(resized(6, ""), {0, 0, 4, 4, 8, 8});
+  const std::string halves = ",coords=asymmetric,rounding=";
+  ExpectNear(resized(6, halves + "round_prefer_floor"), {0, 0, 4, 4, 8, 8});
+  ExpectNear(resized(6, halves + "round_prefer_ceil"), {0, 4, 4, 8, 8, 8});
+  ExpectNear(resized(6, halves + "floor"), {0, 0, 4, 4, 8, 8});
+  ExpectNear(resized(6, halves + "ceil"), {0, 4, 4, 8, 8, 8});
+  EXPECT_FALSE(TryBind("resize/f32/n=1,c=1,h=1,w=3,oh=1,ow=6,mode=linear,rounding=ceil/fill=normal/seed=0"));
 }
 
 TEST(Networks, StatesGoThroughSequences) {

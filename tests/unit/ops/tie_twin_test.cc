@@ -191,6 +191,7 @@ constexpr OperatorTies kOperators[] = {
     {"reduce", "reduce/bf16/shape=6x64,axes=1/fill=normal/seed=0"},
     {"reduce_scatter", "reduce_scatter/f16/ranks=8,n=72/fill=normal/seed=0"},
     {"requantize", "requantize/i32-f32-i8/rows=3,n=70/fill=normal/seed=0"},
+    {"resize", kFunctions},
     {"rms_norm", kFunctions},
     {"rms_norm_backward", kFunctions},
     {"roll", kCopies},

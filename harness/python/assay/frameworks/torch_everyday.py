@@ -23,6 +23,22 @@ def conv_backward_weights(dy, x, *, k, stride=1, pad=0, **_):
     return torch.nn.grad.conv2d_weight(x, (dy.shape[1], x.shape[1], k, k), dy, stride, pad)
 
 
+def _resize_mode(mode, coords, rounding):
+    """The mode of interpolate that is this one; None: there is none."""
+    if mode == "nearest":
+        return {("asymmetric", "floor"): "nearest", ("half_pixel", "round_prefer_ceil"): "nearest-exact"}.get((coords, rounding))
+    return {"linear": "bilinear", "cubic": "bicubic"}[mode] if coords != "asymmetric" else None
+
+
+def resize(x, *, oh, ow, mode="nearest", coords="half_pixel", rounding="round_prefer_floor", **_):
+    name = _resize_mode(mode, coords, rounding)
+    return F.interpolate(x, (oh, ow), mode=name, align_corners=None if mode == "nearest" else coords == "align_corners")
+
+
+def _has_resize_mode(case):
+    return bool(_resize_mode(*(case.attrs[key] for key in ("mode", "coords", "rounding")))) or "interpolate has no such mode"
+
+
 def lp_pool(x, *, k, stride=2, p="2", ceil=False, **_):
     return F.lp_pool2d(x, float(p), k, stride, bool(ceil))
 
@@ -67,6 +83,7 @@ COLUMNS = [
     Column("conv_transpose", conv_transpose, ("f32", "f64")),
     Column("conv_backward_data", conv_backward_data, ("f32", "f64")),
     Column("conv_backward_weights", conv_backward_weights, ("f32", "f64")),
+    Column("resize", resize, ("f32", "f64"), supports=_has_resize_mode),
     Column("lp_pool", lp_pool, ("f32", "f64"), supports=only(pad=0, p=("2", 2))),
     Column("embedding", embedding, tuple(f"{dtype}-{places}-{dtype}" for dtype in FLOATS for places in ("i64", "i32")),
            supports=only(scale=1.0)),

@@ -100,10 +100,11 @@ bool HidesRows(const Problem& problem, const OpSchema& schema) {
   return schema.op == "cross_entropy" && AttrReader(problem.spec, schema).Text("reduction") != "none";
 }
 // Few draws of avg_pool have an image for a window of 32 elements; adaptive_avg_pool has the same sum. Few of
-// cross_entropy are left. Hardly any of reduce_scatter has many ranks, which divide its n; all_reduce has the same sum.
+// cross_entropy are left, and resize has 25 taps at most. Hardly any of reduce_scatter has many ranks, which divide its
+// n; all_reduce has the same sum.
 bool IsRarelyLong(const OpSchema& schema) {
   return schema.op == "avg_pool" || schema.op == "lp_pool" || schema.op == "causal_conv1d" ||
-         schema.op == "cross_entropy" || schema.op == "reduce_scatter";
+         schema.op == "cross_entropy" || schema.op == "resize" || schema.op == "reduce_scatter";
 }
 
 // Shares that are met with one seed and with ten, where kLeastSeen is not: in a sum inside of another one a missing
