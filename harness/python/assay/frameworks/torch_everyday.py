@@ -83,7 +83,7 @@ COLUMNS = [
     Column("conv_transpose", conv_transpose, ("f32", "f64")),
     Column("conv_backward_data", conv_backward_data, ("f32", "f64")),
     Column("conv_backward_weights", conv_backward_weights, ("f32", "f64")),
-    Column("resize", resize, ("f32", "f64"), supports=_has_resize_mode),
+    Column("resize", resize, ("f32", "f64"), extra="math=1", supports=_has_resize_mode),  # nothing but sums, products, one division
     Column("lp_pool", lp_pool, ("f32", "f64"), supports=only(pad=0, p=("2", 2))),
     Column("embedding", embedding, tuple(f"{dtype}-{places}-{dtype}" for dtype in FLOATS for places in ("i64", "i32")),
            supports=only(scale=1.0)),
