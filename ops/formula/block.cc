@@ -210,7 +210,7 @@ void Expansion::Run(const double* from, int64_t lanes, double* to) const {
 
 const double* Expansion::Of(std::span<const double> from, int64_t lanes, size_t size, std::vector<double>& to) const {
   if (trivial_) return from.data();
-  to.resize(size);
+  if (to.size() < size) to.resize(size);  // never smaller: what it then grows by would be cleared, only to be written
   Run(from.data(), lanes, to.data());
   return to.data();
 }

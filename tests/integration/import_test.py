@@ -189,7 +189,7 @@ class Import(Importing):
                                  (2, "--driver mat: benchdnn has no driver", ["benchdnn", "matmul/shapes", "-o", "n.suite", "--driver", "mat"]),
                                  (2, "a suite has no outputs", ["onnx", "matmul", "-o", "n.suite", "--theirs-as-outputs"]),
                                  (2, "mine.suite", ["benchdnn", "matmul/shapes", "-o", "mine.suite"]),
-                                 (2, "--out is required", ["ggml", "relu.txt"]),
+                                 (2, "--out is missing", ["ggml", "relu.txt"]),
                                  (2, "tosa", ["tosa", "relu.txt", "-o", "n.suite"])):
             with self.subTest(args):
                 self.assertIn(text, self.imported(code, *args).stderr)
