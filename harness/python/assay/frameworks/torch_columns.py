@@ -173,7 +173,8 @@ COLUMNS = [
 
 # Inductor (2.15) calls the eager functions for these operators; it cannot trace some steps of quantize. Those of
 # torch_everyday.py were not tried.
-_NOT_COMPILED = ("matmul", "conv", "cumprod", "cumsum", "fft", "top_k", "sort", "argsort", "quantize", "cross_entropy_backward",
+_NOT_COMPILED = ("matmul", "conv", "cumprod", "cumsum", "fft", "floor_divide", "top_k", "sort", "argsort", "quantize",
+                 "cross_entropy_backward",
                  *(column.op for column in torch_everyday.COLUMNS))
 
 
