@@ -67,6 +67,18 @@ void PlantNonFinite(Tensor& tensor) {
   tensor.SetDoubles(values);
 }
 
+// The quotient by 0 is undefined, as is that of the smallest number by -1, and processors stop a kernel at both.
+void ReplaceBadDivisors(Tensor& tensor) {
+  const auto replace = [](auto x) { return x == 0 || x == -1 ? x + 3 : x; };
+  if (tensor.dtype() == DType::kI64) {
+    std::ranges::transform(tensor.As<int64_t>(), tensor.As<int64_t>().begin(), replace);
+    return;
+  }
+  std::vector<double> values = tensor.ToDoubles();
+  std::ranges::transform(values, values.begin(), replace);
+  tensor.SetDoubles(values);
+}
+
 void ApplyRole(Role role, const Problem& problem, uint64_t index, Tensor& tensor) {
   FillSpec fill = ParseFill(problem.spec.fill).value();
   const bool random = IsRandomLike(fill);
@@ -84,8 +96,10 @@ void ApplyRole(Role role, const Problem& problem, uint64_t index, Tensor& tensor
   }
   if (role == Role::kPlaces || role == Role::kCompared) return;
   if (role == Role::kNonFinite) return PlantNonFinite(tensor);
+  if (role == Role::kDivisor) return ReplaceBadDivisors(tensor);
   if (role == Role::kBase || role == Role::kExponent) {
-    return MakePowers(role, HasNaN(fill), problem.spec.seed, tensor);
+    const bool is_shared = tensor.size() < NumElements(problem.inputs[0].shape);
+    return MakePowers({role, HasNaN(fill), is_shared}, problem.spec.seed, tensor);
   }
   if (role == Role::kData || role == Role::kOffset || role == Role::kTable || (role == Role::kWeight && !random))
     return;

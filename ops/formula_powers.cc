@@ -40,12 +40,15 @@ void PlantPairs(Role role, uint64_t seed, std::vector<double>& values) {
 
 }  // namespace
 
-void MakePowers(Role role, bool is_special, uint64_t seed, Tensor& tensor) {
+void MakePowers(const PowersOperand& operand, uint64_t seed, Tensor& tensor) {
+  const auto [role, is_special, is_shared] = operand;
   std::vector<double> values = tensor.ToDoubles();
   for (size_t i = 0; i < values.size(); ++i) {
     const bool has_integer = i % 4 == 3, is_signed = has_integer || (is_special && i % 4 == 1);
     if (role == Role::kBase && !is_signed) values[i] = std::fabs(values[i]);
-    if (role == Role::kExponent && has_integer) values[i] = std::nearbyint(values[i]);
+    if (role != Role::kExponent || !(has_integer || (is_shared && i % 2 == 0))) continue;
+    values[i] = std::nearbyint(values[i]);
+    if (is_shared && values[i] == 0) values[i] = 2;
   }
   if (is_special) PlantPairs(role, seed, values);
   tensor.SetDoubles(values);

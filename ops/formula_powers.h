@@ -14,6 +14,11 @@ namespace assay {
 // bases below zero have any exponent, and of 16 elements at most one, and of many one in a 16th of them, is a pair of
 // both operands for which IEEE 754-2019 (9.2.1) has a rule of its own: -infinity, -0 or -1 with an exponent that
 // decides what becomes of the sign.
-void MakePowers(formula::Role role, bool is_special, uint64_t seed, Tensor& tensor);
+struct PowersOperand {
+  formula::Role role;
+  bool is_special = false;
+  bool is_shared = false;  // an exponent of several bases: every second one is an integer, and none of these 0
+};
+void MakePowers(const PowersOperand& operand, uint64_t seed, Tensor& tensor);
 
 }  // namespace assay

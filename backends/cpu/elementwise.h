@@ -39,13 +39,13 @@ using ErfRows = Elementwise<LibraryFunction<2, erff, static_cast<double (*)(doub
 using SinRows = Elementwise<LibraryFunction<1, sinf, static_cast<double (*)(double)>(sin)>>;
 using CosRows = Elementwise<LibraryFunction<1, cosf, static_cast<double (*)(double)>(cos)>>;
 
-// A function of two operands.
 template <class Function>
-struct ElementwiseOfTwo : Elementwise<Function> {
-  using Elementwise<Function>::Elementwise;
+struct ElementwiseOfTwo : PointwiseShape {
+  static constexpr int kMath = Function::kMath;
+  explicit ElementwiseOfTwo(const plugin::OpDesc&) {}
   template <class Acc>
   void Line(const Lines<Acc>& x, std::span<Acc> y) const {
-    for (size_t i = 0; i < y.size(); ++i) y[i] = Function{}(x[0][i], x[1][i]);
+    for (size_t i = 0; i < y.size(); ++i) y[i] = Function{}(x[0][i], x[1][x[1].size() == 1 ? 0 : i]);
   }
 };
 

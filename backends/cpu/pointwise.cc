@@ -57,6 +57,28 @@ T Is(bool condition) {
   return condition ? T{1} : T{0};
 }
 
+// Zero for what has no quotient; the smallest number by -1 wraps around.
+template <class T>
+T FloorQuotient(T x, T y) {
+  if constexpr (std::is_integral_v<T>) {
+    if (y == 0 || y == -1) return Product(x, y);
+    return x / y - Is<T>(x % y != 0 && (x < 0) != (y < 0));
+  }
+  return std::floor(x / y);
+}
+// Divides sizes without a sign: where signs differ the quotient is -1 - floor((|x| - 1) / |y|).
+template <class T>
+T FloorBySizes(T x, T y) {
+  if constexpr (std::is_integral_v<T>) {
+    using Size = Wrapping<T>;
+    const Size above = x < 0 ? Size{0} - static_cast<Size>(x) : static_cast<Size>(x);
+    const Size below = y < 0 ? Size{0} - static_cast<Size>(y) : static_cast<Size>(y);
+    if (below == 0 || above == 0) return 0;
+    return (x < 0) == (y < 0) ? static_cast<T>(above / below) : static_cast<T>(~((above - 1) / below));
+  }
+  return std::floor(x / y);
+}
+
 // These take floating-point numbers, and integers in i64.
 template <class T>
 const Formulas<T> kNumbers[] = {
@@ -71,6 +93,8 @@ const Formulas<T> kNumbers[] = {
        if constexpr (std::is_floating_point_v<T>) return std::fma(a, x, y);
        return Difference(y, Product(Negative(a), x));
      }},
+    {"floor_divide", [](T x, T y, T) { return FloorQuotient(x, y); }, "of-sizes",
+     [](T x, T y, T) { return FloorBySizes(x, y); }},
     {"greater", [](T x, T y, T) { return Is<T>(x > y); }, "turned", [](T x, T y, T) { return Is<T>(y < x); }},
     {"greater_equal", [](T x, T y, T) { return Is<T>(x >= y); }, "either",
      [](T x, T y, T) { return Is<T>(x > y || x == y); }},
@@ -168,15 +192,6 @@ const Formulas<T>* FindFormulas(const std::string& op) {
   }
   return nullptr;
 }
-
-// How the operands beside x lie: of its shape, or one number for each row, each column or the whole.
-struct PointwiseShape {
-  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"n", "rows", "per"}); }
-  static std::vector<int> Leads(const plugin::OpDesc& op, size_t input, int rank) {
-    if (input == 0 || rank < 2) return AllLeads(rank);
-    return op.AttrString("per") == "row" ? std::vector<int>{0} : std::vector<int>{};
-  }
-};
 
 template <bool kWide>
 class LibraryRows : public PointwiseShape {

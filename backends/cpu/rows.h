@@ -50,6 +50,15 @@ inline std::vector<int> AllLeads(int rank) {
   return axes;
 }
 
+// How the operands beside x lie: of its shape, or one number for each row, each column or the whole.
+struct PointwiseShape {
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"n", "rows", "per"}); }
+  static std::vector<int> Leads(const plugin::OpDesc& op, size_t input, int rank) {
+    if (input == 0 || rank < 2) return AllLeads(rank);
+    return op.AttrString("per") == "row" ? std::vector<int>{0} : std::vector<int>{};
+  }
+};
+
 // How many of the output's axes a line has.
 template <class Kernel>
 size_t LineAxes(const plugin::OpDesc& op) {

@@ -19,7 +19,7 @@ using TypeLists = std::vector<std::string>;
 enum class Types : uint8_t {
   kFloats,
   kSigned,
-  kProducts,
+  kIntegers,
   kNumbers,
   kNumbersAndBool,
   kTests,
@@ -51,10 +51,10 @@ TypeLists ListsOf(Types types, int inputs) {
       return floats;
     case Types::kSigned:
       return Join(floats, {"i8", "i16", "i32", "i64"});
-    case Types::kProducts:  // golden values have 106 bits, which no product of two i64 fits into
-      return Join(floats, {"i8", "u8", "i16", "i32"});
+    case Types::kIntegers:
+      return {"i8", "u8", "i16", "i32", "i64"};
     case Types::kNumbers:
-      return Join(floats, {"i8", "u8", "i16", "i32", "i64"});
+      return Join(floats, ListsOf(Types::kIntegers, inputs));
     case Types::kNumbersAndBool:
       return Join(ListsOf(Types::kNumbers, inputs), {"bool"});
     case Types::kTests:
@@ -132,7 +132,7 @@ constexpr Unary kUnary[] = {
     {"sin", "y = sin(x), x in radians", Sin},
     {"sinh", "y = sinh(x)", Sinh},
     {"sqrt", "y = sqrt(x)", Sqrt, Role::kPositive},
-    {"square", "y = x x; integers wrap around", [](Expr x) { return x * x; }, Role::kData, Types::kProducts},
+    {"square", "y = x x; integers wrap around", [](Expr x) { return x * x; }, Role::kData, Types::kNumbers},
     {"tan", "y = tan(x), x in radians", Tan},
     {"tanh", "y = tanh(x)", Tanh},
     {"trunc", "y = x without its fraction", [](Expr x) { return Select(IsNegative(x), Ceil(x), Floor(x)); }},
@@ -149,6 +149,11 @@ constexpr Binary kBinary[] = {
     {"add", "z = x + y; integers wrap around", [](Expr x, Expr y) { return Strict(x + y); }},
     {"div", "z = x / y", [](Expr x, Expr y) { return x / y; }, Types::kFloats},
     {"equal", "z = 1 where x = y, else 0; NaN equals nothing", Equal, Types::kEqualities, Role::kCompared},
+    {"floor_divide",
+     "z = the largest integer that is at most x / y, so that -7 by 2 is -4, and 7 by -2; any number where y is 0, and "
+     "of "
+     "the smallest x by -1",
+     formula::FloorDivide, Types::kIntegers, Role::kDivisor},
     {"greater", "z = 1 where x > y, else 0", [](Expr x, Expr y) { return Less(y, x); }, Types::kComparisons,
      Role::kCompared},
     {"greater_equal", "z = 1 where x >= y, else 0", [](Expr x, Expr y) { return LessEqual(y, x); }, Types::kComparisons,
@@ -161,7 +166,7 @@ constexpr Binary kBinary[] = {
      [](Expr x, Expr y) { return NotEqual(Not(x), Not(y)); }, Types::kLogic, Role::kCondition},
     {"maximum", "z = the larger one of x and y; NaN if one is NaN", Maximum, Types::kNumbersAndBool},
     {"minimum", "z = the smaller one of x and y; NaN if one is NaN", Minimum, Types::kNumbersAndBool},
-    {"mul", "z = x y; integers wrap around", [](Expr x, Expr y) { return x * y; }, Types::kProducts},
+    {"mul", "z = x y; integers wrap around", [](Expr x, Expr y) { return x * y; }},
     {"not_equal", "z = 1 where x is not y, else 0; NaN differs from everything", NotEqual, Types::kEqualities,
      Role::kCompared},
     {"prelu", "z = x y below zero, else x; y is the slope",
@@ -245,17 +250,26 @@ void Where(Definition& d) {
               "bool-i32-i32-i32", "bool-i64-i64-i64"});
 }
 
+// These are the powers of IEEE 754-2019 (9.2).
+void PowOf(Definition& d) {
+  d.SetDoc("y = x to the power of p");
+  const Broadcast axes = StateShape(d);
+  const Expr x = d.In("x", axes.whole, Role::kBase), p = d.In("p", axes.others, Role::kExponent);
+  d.Out("y", Pow(x, p), axes.whole);
+}
+
 void MultiplyAdd(Definition& d) {
   d.SetDoc("z = a x + y, with one rounding or with two; integers wrap around");
   const Axis n = d.Axis("n", "elements");
   const Expr a = d.In("a", n), x = d.In("x", n), y = d.In("y", n);
   d.Out("z", a * x + y, n);
-  d.SetTypes(ListsOf(Types::kProducts, 3));
+  d.SetTypes(ListsOf(Types::kNumbers, 3));
 }
 
 ASSAY_OPERATOR(cast, Cast);
 ASSAY_OPERATOR(clip, Clip);
 ASSAY_OPERATOR(fma, MultiplyAdd);
+ASSAY_OPERATOR(pow, PowOf);
 ASSAY_OPERATOR(where, Where);
 
 struct RegisterTables {

@@ -32,8 +32,12 @@ bool IsAlike(const Node& a, const Node& b) {
 
 // The change holds for `user` alone, or for all that read the node.
 std::optional<Remade> Remake(const Graph& graph, int at, int user, const ChangeRule& rule) {
-  Remade made{
-      .graph = {.axes = graph.axes, .nodes = {}, .inputs = graph.inputs, .outputs = graph.outputs, .limits = {}}};
+  Remade made{.graph = {.axes = graph.axes,
+                        .nodes = {},
+                        .inputs = graph.inputs,
+                        .outputs = graph.outputs,
+                        .limits = {},
+                        .wraps = {}}};
   std::vector<int> place;
   for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
     Node node = graph.At(i);

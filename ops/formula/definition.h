@@ -34,6 +34,7 @@ enum class Role : uint8_t {
   kScale,      // what data are divided by: so that quotients fill the output's range and leave it at both ends
   kCompared,   // the fill itself, but every second number is that of the first operand in its place
   kNonFinite,  // the fill itself, but every second number is NaN or infinite
+  kDivisor,    // of integers: the fill itself, but 3 and 2 in the place of 0 and -1
 };
 
 // Where the type of an output comes from.

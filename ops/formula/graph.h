@@ -178,6 +178,8 @@ struct Graph {
   // else. Beyond them, and where nothing is defined, values are NaN, and so is all that depends on them. Empty: values
   // are those of real arithmetic. Set by LimitToRegisters.
   std::vector<std::optional<IntegerLimits>> limits;
+  // Marks products of integers that are kept modulo 2^64, as no double-double has all their digits. Set with limits.
+  std::vector<bool> wraps;
 
   int64_t ExtentOf(AxisSet set) const {
     int64_t product = 1;

@@ -113,17 +113,35 @@ double BitsOf(const Graph& graph, const Node& node, const std::vector<double>& b
   }
 }
 
+constexpr double kHeld = 100;  // of the 106 bits that a double-double has at least, so that sums of two are exact
+
+struct Widths {
+  std::vector<double> bits;  // of each node's magnitude
+  std::vector<bool> wraps;   // Graph::wraps
+};
+
+Widths MeasureWidths(const Graph& graph, std::span<const DType> inputs) {
+  const std::vector<bool> keeps = FindKeptModuli(graph);
+  Widths widths;
+  for (size_t at = 0; at < graph.nodes.size(); ++at) {
+    const Node& node = graph.nodes[at];
+    const double bits = BitsOf(graph, node, widths.bits, inputs);
+    widths.wraps.push_back(bits > kHeld && keeps[at] && Maps(node, Function::kMul));
+    widths.bits.push_back(widths.wraps.back() ? 64 : bits);
+  }
+  return widths;
+}
+
 }  // namespace
 
+std::vector<bool> FindWrappingProducts(const Graph& graph, std::span<const DType> inputs) {
+  return MeasureWidths(graph, inputs).wraps;
+}
+
 bool StaysInIntegers(const Graph& graph, std::span<const DType> inputs, DType output) {
-  constexpr double kHeld = 100;  // of the 106 bits that a double-double has at least, so that sums of two are exact
-  if (!IsInt(output)) return false;
-  std::vector<double> bits;
-  for (const Node& node : graph.nodes) {
-    bits.push_back(BitsOf(graph, node, bits, inputs));
-    if (node.numbers == Numbers::kReal || node.kind == Kind::kRound || bits.back() > kHeld) return false;
-  }
-  return true;
+  const auto is_real = [](const Node& node) { return node.numbers == Numbers::kReal || node.kind == Kind::kRound; };
+  if (!IsInt(output) || std::ranges::any_of(graph.nodes, is_real)) return false;
+  return std::ranges::max(MeasureWidths(graph, inputs).bits) <= kHeld;
 }
 
 std::optional<int64_t> WrapExact(DType type, DD exact) {

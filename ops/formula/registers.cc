@@ -144,7 +144,20 @@ class Registers {
 
 Graph LimitToRegisters(Graph graph, std::span<const DType> inputs, DType output) {
   graph.limits = Registers(graph, inputs, output).TakeLimits();
+  graph.wraps = FindWrappingProducts(graph, inputs);
   return graph;
+}
+
+std::vector<bool> FindKeptModuli(const Graph& graph) {
+  std::vector<bool> keeps(graph.nodes.size(), true);
+  for (size_t at = keeps.size(); at-- > 0;) {
+    const Node& node = graph.nodes[at];
+    for (size_t k = 0; k < node.args.size(); ++k) {
+      const auto arg = static_cast<size_t>(node.args[k]);
+      keeps[arg] = keeps[arg] && keeps[at] && KeepsModulus(node, k);
+    }
+  }
+  return keeps;
 }
 
 }  // namespace assay::formula

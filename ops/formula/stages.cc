@@ -20,7 +20,7 @@ Graph PartOf(const Graph& graph, int node) {
     if (!needed[at]) continue;
     for (const int arg : graph.nodes[at].args) needed[static_cast<size_t>(arg)] = true;
   }
-  Graph part{.axes = graph.axes, .nodes = {}, .inputs = graph.inputs, .outputs = {}, .limits = {}};
+  Graph part{.axes = graph.axes, .nodes = {}, .inputs = graph.inputs, .outputs = {}, .limits = {}, .wraps = {}};
   for (size_t at = 0; at < needed.size(); ++at) part.nodes.push_back(needed[at] ? graph.nodes[at] : Node{});
   return part;
 }

@@ -167,6 +167,8 @@ void BlockValues::Map(int node) {
   const Node& info = plan_->graph().At(node);
   const Operands lo = ExpandOperands(node);
   const int64_t n = std::ssize(hi_[at]);
+  const std::vector<bool>& wraps = plan_->graph().wraps;
+  if (dd_ && !wraps.empty() && wraps[at]) return WrapProduct(node, lo);
   if (dd_) return MapValuesDD(info.function, operands_, lo, hi_[at].data(), lo_[at].data(), n);
   MapValues(info.function, operands_, hi_[at].data(), n);
 }

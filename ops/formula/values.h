@@ -60,6 +60,8 @@ class BlockValues {
   void Input(int node, InputElements inputs);
   std::vector<int64_t> LaneOffsetsOf(int node) const;
   void Map(int node);
+  // Computes a product modulo 2^64 (Graph::wraps).
+  void WrapProduct(int node, const Operands& lo);
   void Reduce(int node);
   void Recur(int node);
   void Move(int node);

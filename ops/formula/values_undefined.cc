@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "golden/dd/dd.h"
+#include "ops/formula/integers.h"
 #include "ops/formula/selection.h"
 #include "ops/formula/values.h"
 
@@ -25,6 +26,18 @@ bool AnyNan(std::span<const double> values) {
 }
 
 }  // namespace
+
+void BlockValues::WrapProduct(int node, const Operands& lo) {
+  const auto at = static_cast<size_t>(node);
+  for (size_t i = 0; i < hi_[at].size(); ++i) {
+    const auto x = WrapExact(DType::kI64, {operands_[0][i], lo[0][i]});
+    const auto y = WrapExact(DType::kI64, {operands_[1][i], lo[1][i]});
+    const DD product = x && y ? Exactly(static_cast<int64_t>(static_cast<uint64_t>(*x) * static_cast<uint64_t>(*y)))
+                              : DD{std::nan(""), 0};
+    hi_[at][i] = product.hi;
+    lo_[at][i] = product.lo;
+  }
+}
 
 // Comparisons are false of NaN, and a selection takes NaN for true.
 bool BlockValues::IsOpened(int node, size_t i) const {

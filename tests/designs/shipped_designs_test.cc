@@ -54,7 +54,7 @@ std::vector<std::string> KeysOfDesigns(const OpSchema& schema) {
   return keys;
 }
 
-// Operators that vary in the properties of one with a design: rows of a table in those of exp, pow or add.
+// Operators that vary in the properties of one with a design: rows of a table in those of exp or add.
 std::set<std::string> OperatorsThatShareADesign() {
   std::set<std::string> sharing;
   std::set<std::vector<std::string>> designed;

@@ -31,6 +31,8 @@ class Untraced(unittest.TestCase):
         for function, words in (
                 (branches, "in branches: a branch on the data .* xp.where"),
                 (writes, "a write into the elements .* xp.where"),
+                (lambda a: None, "untraced_test.py:[0-9]+, in function: the function returns nothing: end it with `return`"),
+                (lambda a: [a * 2, 3], "untraced_test.py:[0-9]+, in function: the function returns int for y1"),
                 (lambda a: np.exp(a), "a function of NumPy .* xp.exp"),
                 (lambda a: a + held, "make what it holds an argument|a function of NumPy"),
                 (lambda a: float(a), "a number of a traced array"),

@@ -90,7 +90,15 @@ def _call(function: Callable[..., Any], called: str, arrays: Sequence[Any], name
                          "xp.exp(x)") from None
 
 
+def _place_of(function: Callable[..., Any], called: str) -> str:
+    code = getattr(function, "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}, in {called}" if code else called
+
+
 def _outputs_of(result: Any, function: str, inputs: Sequence[tuple[str, Dims]]) -> dict[str, Traced]:
+    """function: where it stands, for messages."""
+    if result is None:
+        raise UsageError(f"{function}: the function returns nothing: end it with `return` and arrays that follow from its arguments")
     if isinstance(result, Mapping):
         outputs = dict(result)
     elif isinstance(result, (tuple, list)):
@@ -98,10 +106,10 @@ def _outputs_of(result: Any, function: str, inputs: Sequence[tuple[str, Dims]]) 
     else:
         outputs = {"result" if "y" in dict(inputs) else "y": result}
     if not outputs:
-        raise UsageError(f"{function} returns nothing: return arrays that follow from its arguments")
+        raise UsageError(f"{function}: the function returns no array: return arrays that follow from its arguments")
     for name, value in outputs.items():
         if not isinstance(value, Traced):
-            raise UsageError(f"{function} returns {type(value).__name__} for {name}: return arrays that follow from its arguments")
+            raise UsageError(f"{function}: the function returns {type(value).__name__} for {name}: return arrays that follow from its arguments")
     return outputs
 
 
@@ -200,7 +208,7 @@ class Definition:
                 trace.integers.add(operand)
                 trace.spoken[operand] = kind, _stated_axes(f"{self.name}: role of {operand}", along, axes, trace)[0].root()
         arrays = [_input(trace, name, dims) for name, dims in inputs]
-        outputs = _outputs_of(_call(self.function, self.name, arrays, arguments), self.name, inputs)
+        outputs = _outputs_of(_call(self.function, self.name, arrays, arguments), _place_of(self.function, self.name), inputs)
         parts = _described(trace, inputs, outputs, self._roles)
         listed = _types_beside_places(trace, [name for name, _ in inputs], next(iter(outputs.values()))) if self._types is None else self._types
         types = {} if listed is None else {"types": list(listed)}
@@ -266,7 +274,7 @@ def trace_plain(function: Callable[..., Any], shapes: Sequence[tuple[str, Sequen
     arrays = {name: _input(trace, name, dims, name in conditions) for name, dims in inputs}
     called = getattr(function, "__name__", type(function).__name__)
     called = called if called.isidentifier() else "function"
-    outputs = _outputs_of(_call(function, called, [], {**arrays, **attributes}), called, inputs)
+    outputs = _outputs_of(_call(function, called, [], {**arrays, **attributes}), _place_of(function, called), inputs)
     parts = {**_described(trace, inputs, outputs, {}, dict(zip(outputs, integers))), **({} if types is None else {"types": [types]})}
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:8]
     return {"op": f"{called}_{digest}", "doc": "a function that was traced", **parts}

@@ -139,7 +139,7 @@ TEST(Elementwise, MessagesSayWhatIsPossible) {
   };
   EXPECT_THAT(refusal("add/f32/n=6,rows=2/fill=normal/seed=0"), HasSubstr("rows must be 1 with per=element"));
   EXPECT_THAT(refusal("clip/f32/n=6,low=1,high=-1/fill=normal/seed=0"), HasSubstr("low must be below high"));
-  EXPECT_THAT(refusal("mul/i64/n=6/fill=normal/seed=0"), HasSubstr("possible are"));
+  EXPECT_THAT(refusal("div/i64/n=6/fill=normal/seed=0"), HasSubstr("possible are"));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums, products, extremes and orders of integers: golden values are those of 128-bit arithmetic modulo 2^bits of the
 // output's type, in every bit, and nothing else is accepted, whatever accumulator a contract names.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -176,6 +178,33 @@ TEST(ExactIntegers, TypesThatHaveNoMeaningAreRefused) {
         "reduce/bool/shape=4x4,axes=1/fill=normal/seed=0",
         "reduce/e4m3/shape=4x4,axes=1,kind=max/fill=normal/seed=0"}) {
     EXPECT_FALSE(TryBind(id).has_value()) << id;
+  }
+}
+
+// Products of two i64 have up to 128 bits.
+TEST(ExactIntegers, ProductsAndQuotientsOfElementsAreThoseOfRegisters) {
+  using Function = Wide (*)(const Wide*);
+  const std::pair<const char*, Function> functions[] = {
+      {"mul", [](const Wide* x) { return x[0] * x[1]; }},
+      {"square", [](const Wide* x) { return x[0] * x[0]; }},
+      {"fma", [](const Wide* x) { return Wide{Wrapped(DType::kI64, x[0] * x[1])} + x[2]; }},
+      {"floor_divide", [](const Wide* x) { return x[0] / x[1] - (x[0] % x[1] != 0 && (x[0] < 0) != (x[1] < 0)); }},
+  };
+  for (const auto& [op, function] : functions) {
+    for (const char* type : {"i8", "u8", "i16", "i32", "i64"}) {
+      for (const std::string& fill : kFillsOfIntegers) {
+        const Case c(fmt::format("{}/{}/n=99/fill={}/seed=1", op, type, fill));
+        std::vector<std::vector<int64_t>> operands;
+        for (const Tensor& input : c.inputs) operands.push_back(IntegersOf(input));
+        std::vector<int64_t> right;
+        for (size_t i = 0; i < 99; ++i) {
+          Wide x[3] = {};
+          for (size_t k = 0; k < operands.size(); ++k) x[k] = operands[k][i];
+          right.push_back(Wrapped(c.problem.outputs[0].dtype, function(x)));
+        }
+        c.ExpectExactly(right);
+      }
+    }
   }
 }
 

@@ -156,6 +156,7 @@ constexpr OperatorTies kOperators[] = {
     {"embedding_backward", "embedding_backward/bf16-i64-bf16/v=5,n=30,d=7/fill=normal/seed=0"},
     {"fft", kWide},
     {"flip", kCopies},
+    {"floor_divide", kWide},
     {"fma", "fma/f16/n=70/fill=normal/seed=0"},
     {"fused_add_rms_norm", "fused_add_rms_norm/bf16/rows=3,n=20/fill=normal/seed=0", 1},
     {"gather", kCopies},

@@ -2,6 +2,7 @@
 // Formulas of integers: what kernels may store in narrower registers before it is compared or widened, quotients of
 // zero, numbers and constants beyond 2^53.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -142,6 +143,18 @@ TEST(UndefinedIntegers, QuotientsOfZeroAreOpenAndSoIsWhatTheyDecide) {
   const Formula guarded("i32-i32-i32", 4, [](Expr a, Expr b, Axis) { return Select(b, FloorDivide(a, b), b - 1); });
   EXPECT_TRUE(guarded.Accepts(x, y, {-1, -1, 8, -4}));
   EXPECT_FALSE(guarded.Accepts(x, y, {0, -1, 8, -4}));
+}
+
+// Modulo 2^64 in any order of work, but in no comparison.
+TEST(UndefinedIntegers, ProductsOfWideIntegersWrapAroundWhereNothingLooksAtThem) {
+  const Formula f("i64-i64-i64", 2, [](Expr a, Expr b, Axis) { return (a * b - a) * b + a * a; });
+  const auto right = [](uint64_t a, uint64_t b) { return static_cast<int64_t>((a * b - a) * b + a * a); };
+  const Integers a = {kFar, -kFar}, b = {kFar - 5, 77}, y = {right(a[0], b[0]), right(a[1], b[1])};
+  EXPECT_TRUE(f.Accepts(a, b, y));
+  for (const int64_t off : {-2, -1, 1, 2}) EXPECT_FALSE(f.Accepts(a, b, {y[0], y[1] + off}));
+  const Formula looks("i64-i64-i64", 2, [](Expr x, Expr z, Axis) { return Maximum(x * z, z); });
+  EXPECT_FALSE(StaysInIntegers(looks.op.DefinitionOf(looks.problem, 0).graph(), std::array{DType::kI64, DType::kI64},
+                               DType::kI64));
 }
 
 TEST(UndefinedIntegers, ConstantsBeyondDoubleAreIntegers) {

@@ -8,11 +8,10 @@ from typing import Any, Callable, Collection, Mapping
 from ._columns import Column, FLOATS, INTEGERS
 
 SIGNED = tuple(dtype for dtype in INTEGERS if dtype != "u8")
-PRODUCTS = tuple(dtype for dtype in INTEGERS if dtype != "i64")
 TESTS = ("isnan", "isinf", "isfinite")
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
-_INTEGERS = {"abs": SIGNED, "sign": SIGNED, "relu": SIGNED, "neg": INTEGERS, "square": PRODUCTS, "add": INTEGERS, "sub": INTEGERS,
-             "mul": PRODUCTS, "maximum": (*INTEGERS, "bool"), "minimum": (*INTEGERS, "bool")}
+_INTEGERS = {"abs": SIGNED, "sign": SIGNED, "relu": SIGNED, "neg": INTEGERS, "square": INTEGERS, "add": INTEGERS, "sub": INTEGERS,
+             "mul": INTEGERS, "floor_divide": INTEGERS, "maximum": (*INTEGERS, "bool"), "minimum": (*INTEGERS, "bool")}
 
 
 def _types(op: str, floats: Collection[str]) -> tuple[str, ...]:
@@ -24,6 +23,8 @@ def _types(op: str, floats: Collection[str]) -> tuple[str, ...]:
         return tuple(f"bool-{dtype}-{dtype}-{dtype}" for dtype in (*floats, "i8", "i32", "i64"))
     if op.startswith("logical"):
         return ("bool",)
+    if op == "floor_divide":
+        return INTEGERS
     return (*floats, *_INTEGERS.get(op, ()))
 
 
@@ -49,7 +50,8 @@ def _call(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return of_three if op in ("where", "fma") else of_two if op in _OF_TWO else of_one
 
 
-_OF_TWO = ("add", "sub", "mul", "div", "maximum", "minimum", "prelu", "logical_and", "logical_or", "logical_xor", *COMPARISONS)
+_OF_TWO = ("pow", "floor_divide", "add", "sub", "mul", "div", "maximum", "minimum", "prelu", "logical_and", "logical_or",
+           "logical_xor", *COMPARISONS)
 _NUMBERS = {"clip": ("low", "high"), "celu": ("alpha",), "elu": ("alpha",), "leaky_relu": ("alpha",)}
 
 

@@ -55,11 +55,12 @@ ELEMENTS = {"exp": jnp.exp, "log": jnp.log, "tanh": jnp.tanh, "erf": jax.scipy.s
             "sin": jnp.sin, "cos": jnp.cos}
 
 NAMED = {name: getattr(jnp, name) for name in (
-    "abs add ceil cosh equal exp2 expm1 floor greater greater_equal isfinite isinf isnan less less_equal log10 log1p log2 "
+    "abs add ceil cosh equal exp2 expm1 floor floor_divide greater greater_equal isfinite isinf isnan less less_equal log10 log1p log2 "
     "logical_and logical_not logical_or logical_xor maximum minimum not_equal reciprocal round sign sinh sqrt square tan trunc where cbrt "
     "clip").split()}
 NAMED |= {"acos": jnp.arccos, "acosh": jnp.arccosh, "asin": jnp.arcsin, "asinh": jnp.arcsinh, "atan": jnp.arctan,
           "atanh": jnp.arctanh, "div": jnp.divide, "erfc": jax.scipy.special.erfc, "mul": jnp.multiply, "neg": jnp.negative,
+          "pow": jnp.power,
           "relu": jax.nn.relu, "sigmoid": jax.nn.sigmoid, "sub": jnp.subtract, "hardsigmoid": jax.nn.hard_sigmoid,
           "hardswish": jax.nn.hard_silu, "logsigmoid": jax.nn.log_sigmoid, "softsign": jax.nn.soft_sign}
 NAMED |= {name: getattr(jax.nn, name) for name in "celu elu leaky_relu mish relu6 selu silu softplus".split()}
@@ -90,7 +91,6 @@ COLUMNS = [
     Column("silu_and_mul", jax_ops.silu_and_mul, extra=_flushes),
     Column("gelu_and_mul", jax_ops.gelu_and_mul, extra=_flushes),
     *(Column(op, jax_ops.element(function), extra=_flushes) for op, function in ELEMENTS.items()),
-    Column("pow", jax_ops.power, extra=_flushes),
     Column("cumsum", jax_ops.cumsum, extra=_flushes),
     Column("cumsum", jax_ops.cumsum_typed, (*INTEGERS, *WIDER_SUMS), "integers"),
     Column("top_k", jax_ops.top_k, (*FLOATS, *INTEGERS), extra=_flushes, supports=only(smallest=False)),

@@ -128,10 +128,6 @@ def element(function):
     return lambda x, **_: function(x)
 
 
-def power(x, p, **_):
-    return jnp.power(x, p)
-
-
 def cumsum(x, **_):
     return jnp.cumsum(x, axis=-1)
 

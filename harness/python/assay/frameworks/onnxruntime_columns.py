@@ -98,7 +98,7 @@ COLUMNS = [
 
 NODES = {"abs": "Abs", "acos": "Acos", "acosh": "Acosh", "add": "Add", "asin": "Asin", "asinh": "Asinh", "atan": "Atan",
          "atanh": "Atanh", "ceil": "Ceil", "cosh": "Cosh", "div": "Div", "floor": "Floor", "maximum": "Max", "minimum": "Min",
-         "mul": "Mul", "neg": "Neg", "reciprocal": "Reciprocal", "relu": "Relu", "round": "Round", "sigmoid": "Sigmoid",
+         "mul": "Mul", "neg": "Neg", "pow": "Pow", "reciprocal": "Reciprocal", "relu": "Relu", "round": "Round", "sigmoid": "Sigmoid",
          "sign": "Sign", "sinh": "Sinh", "sqrt": "Sqrt", "sub": "Sub", "tan": "Tan", "where": "Where",
          "hardswish": "HardSwish", "mish": "Mish", "prelu": "PRelu", "selu": "Selu", "softplus": "Softplus", "softsign": "Softsign"}
 WITH_ALPHA = {"celu": "Celu", "elu": "Elu", "leaky_relu": "LeakyRelu"}

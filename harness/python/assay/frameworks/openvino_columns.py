@@ -8,6 +8,9 @@ from . import openvino_graphs as graphs
 from . import openvino_ops as ops
 from ._columns import FLUSHES, Column, only, register, transforms
 from ._defined import defined, exported
+from ._elementwise import elementwise
+from ._movement import movement
+from .openvino_models import model
 
 # Models of f16 and f64 are computed in f32 on the CPU (docs.openvino.ai, "CPU Device"), so that f64 is left out.
 NARROW = ("f32", "f16", "bf16")
@@ -31,9 +34,15 @@ def _convolves(case):
     return not rounds_twice or "the bias is another node, which rounds to bf16 before it adds"
 
 
+def _flushes(dtypes, attrs):
+    """Products of bf16 are those of VDPBF16PS, which takes subnormal numbers for zeros (Intel's manual), and nodes of single
+    elements do so too: measured."""
+    return "ftz=all" if "bf16" in dtypes else ""
+
+
 def _probabilities(dtypes, attrs):
     """On processors with instructions for bf16 (AMX) they are rounded before they meet the values."""
-    return "mid=bf16" if dtypes[0] == "bf16" else ""
+    return "mid=bf16;ftz=all" if dtypes[0] == "bf16" else ""
 
 
 def _attends(case):
@@ -44,9 +53,29 @@ def _attends(case):
     return sees_all and "mask" not in case.shapes or "a row may see no key"
 
 
+def _takes(op, types):
+    """Integers of i32 alone: the CPU has i64 computed in i32, results of i8 and u8 saturate, and no node has a maximum of bool.
+    The constants of Selu have the type of its operand, which rounds them."""
+    if op == "selu":
+        return types == "f32"
+    return not {"i8", "u8", "i16", "i64"} & set(types.split("-")) and (types != "bool" or op.startswith("logical"))
+
+
+def _elements():
+    """Functions of single elements, and those that move them."""
+    moves = movement(ops.MOVES, NARROW, ("i8", "u8", "i32", "bool"))
+    elements = elementwise(ops.named(), NARROW, _flushes)
+    made = [one._replace(dtypes=[types for types in one.dtypes if _takes(one.op, types)]) for one in elements]
+    made += [one._replace(function=model(one.function)) for one in moves if one.op != "embedding"]
+    for column in made:
+        column.function.compiles = column.function.may_refuse = True
+    return made
+
+
 COLUMNS = [
-    Column("matmul", ops.matmul, NARROW, supports=_plain),
-    Column("conv", ops.conv, NARROW, supports=_convolves),
+    *_elements(),
+    Column("matmul", ops.matmul, NARROW, extra=_flushes, supports=_plain),
+    Column("conv", ops.conv, NARROW, extra=_flushes, supports=_convolves),
     # A row of only -inf gives NaN, as 0 / 0.
     Column("softmax", ops.softmax, NARROW, extra="masked=nan;ftz=out"),
     Column("reduce", ops.reduce, NARROW, supports=only(kind=tuple(ops.REDUCTIONS), nan="propagate")),
@@ -56,7 +85,7 @@ COLUMNS = [
     Column("group_norm", ops.group_norm, ("f32", "f16")),
     Column("gelu", ops.gelu, NARROW),
     *(Column(op, ops.element(node), NARROW, extra=_FLUSHES.get(op, "")) for op, node in ELEMENTS.items()),
-    Column("cumsum", ops.cumsum, (*NARROW, "i32", "i64")),
+    Column("cumsum", ops.cumsum, (*NARROW, "i32")),
     Column("top_k", ops.top_k, NARROW),
     Column("sort", ops.sort, NARROW),
     Column("gather", ops.gather, NARROW),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 
 import numpy
 from openvino import opset15 as opset
@@ -103,6 +104,44 @@ def element(node):
     def call(x, **_):
         return node(x)
     return call
+
+
+# Alpha and scale of selu (Klambauer et al. 2017, arXiv:1706.02515), which Selu takes as operands.
+SELU = (1.6732632423543772, 1.0507009873554805)
+NAMED = {"div": opset.divide, "neg": opset.negative, "mul": opset.multiply, "sub": opset.subtract, "pow": opset.power, "where": opset.select,
+         "silu": lambda x: opset.swish(x, _constant(1, x)),
+         "ceil": opset.ceiling, "hardswish": opset.hswish, "softplus": opset.softplus, "softsign": opset.softsign, "isnan": opset.is_nan,
+         "isinf": opset.is_inf, "isfinite": opset.is_finite, "round": lambda x: opset.round(x, "half_to_even"),
+         "square": lambda x: opset.multiply(x, x), "reciprocal": lambda x: opset.divide(_constant(1, x), x),
+         "rsqrt": lambda x: opset.divide(_constant(1, x), opset.sqrt(x)), "selu": lambda x: opset.selu(x, *(_constant(v, x) for v in SELU)),
+         "hardsigmoid": lambda x: opset.hard_sigmoid(x, _constant(1 / 6, x), _constant(0.5, x))}
+NAMED |= {name: getattr(opset, name) for name in (
+    "abs acos acosh add asin asinh atan atanh cosh equal floor greater greater_equal less less_equal logical_and logical_not logical_or "
+    "logical_xor maximum minimum mish not_equal prelu relu sigmoid sign sinh sqrt tan").split()}
+# By the names of the node's attributes.
+WITH_NUMBERS = {"clip": (opset.clamp, ("min_value", "max_value")), "elu": (opset.elu, ("alpha",))}
+
+
+def _with_numbers(node, names):
+    compiled = model(lambda x, **numbers: node(x, **numbers))
+    return lambda x, *numbers: compiled(x, **dict(zip(names, map(float, numbers))))
+
+
+def named():
+    """Functions of single elements by the operators' names."""
+    return {op: model(node) for op, node in NAMED.items()} | {op: _with_numbers(*row) for op, row in WITH_NUMBERS.items()}
+
+
+def _pad(x, width, mode, constant_values=0):
+    begin, end = zip(*width)
+    return opset.pad(x, _axes(begin), _axes(end), mode, _constant(constant_values, x))
+
+
+# NumPy's names of nodes that move elements.
+MOVES = types.SimpleNamespace(
+    concatenate=lambda arrays, axis: opset.concat(list(arrays), axis), pad=_pad,
+    roll=lambda x, shift, axis: opset.roll(x, _axes([shift]), _axes([axis])), transpose=lambda x, perm: opset.transpose(x, _axes(perm)),
+    take_along_axis=opset.gather_elements, take=lambda x, places, axis: opset.gather(x, places, _axes([axis])))
 
 
 @model

@@ -18,7 +18,8 @@ NAMED = {name: getattr(tf.math, name) for name in (
     "abs acos acosh add asin asinh atan atanh ceil cosh equal erfc expm1 floor greater greater_equal less less_equal log1p logical_and "
     "logical_not logical_or logical_xor maximum minimum not_equal reciprocal sigmoid sign sinh sqrt square tan").split()}
 NAMED |= {"clip": tf.clip_by_value, "div": tf.math.divide, "isfinite": tf.math.is_finite, "isinf": tf.math.is_inf,
-          "isnan": tf.math.is_nan, "mul": tf.math.multiply, "neg": tf.math.negative, "relu": tf.nn.relu, "round": tf.math.round,
+          "isnan": tf.math.is_nan, "mul": tf.math.multiply, "neg": tf.math.negative, "pow": tf.pow,
+          "relu": tf.nn.relu, "round": tf.math.round,
           "sub": tf.math.subtract, "where": tf.where, "logsigmoid": tf.math.log_sigmoid}
 NAMED |= {name: getattr(tf.nn, name) for name in "elu leaky_relu relu6 selu silu softplus softsign".split()}
 
@@ -71,7 +72,6 @@ COLUMNS = [
     Column("fft", ops.fft, ("c64", "c128", "f32-c64", "f64-c128", "c64-f32", "c128-f64"), supports=_transforms),
     Column("gelu", ops.gelu),
     *(Column(op, ops.element(function)) for op, function in ELEMENTS.items()),
-    Column("pow", ops.power),
     Column("cumsum", ops.cumsum),
     Column("top_k", ops.top_k, supports=only(smallest=False)),
     Column("sort", ops.sort),
@@ -94,8 +94,11 @@ def _of_arrays(column, xla):
         result = function(*tensors)
         return tuple(one.numpy() for one in result) if isinstance(result, tuple) else result.numpy()
     call.compiles = True
+
+    def extra(dtypes, attrs):
+        return joined(column.extra(dtypes, attrs) if callable(column.extra) else column.extra, FLUSHES["tensorflow"])
     name = ("xla-" if xla else "eager-") + column.name
-    return column._replace(function=call, name=name.removesuffix("-"), extra=joined(column.extra, FLUSHES["tensorflow"]))
+    return column._replace(function=call, name=name.removesuffix("-"), extra=extra)
 
 
 def register_all():

@@ -64,10 +64,6 @@ def element(function):
     return call
 
 
-def power(x, y, **_):
-    return tf.pow(x, y)
-
-
 def cumsum(x, **_):
     return tf.cumsum(x, axis=-1)
 

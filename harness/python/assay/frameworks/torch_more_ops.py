@@ -69,10 +69,6 @@ def cos(x, **_):
     return torch.cos(x)
 
 
-def power(x, p, **_):
-    return torch.pow(x, p)
-
-
 def rsqrt(x, **_):
     return torch.rsqrt(x)
 

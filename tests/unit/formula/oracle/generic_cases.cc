@@ -11,6 +11,9 @@ namespace assay::test {
 std::vector<std::vector<DType>> RealTypes(const FormulaOperator& op) {
   std::vector<std::vector<DType>> types = op.types();
   std::erase_if(types, [](const std::vector<DType>& row) { return IsInt(row.front()) && IsInt(row.back()); });
+  if (!types.empty()) return types;
+  types = op.types();
+  std::erase_if(types, [](const std::vector<DType>& row) { return SizeOf(row.front()) > 2; });
   return types;
 }
 

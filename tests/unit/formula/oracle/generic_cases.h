@@ -20,7 +20,7 @@ struct TypedCases {
 };
 
 // Lists of types that are computed in real numbers: integers that wrap around have tests of their own
-// (tests/unit/ops/exact_integers_test.cc).
+// (tests/unit/ops/exact_integers_test.cc). An operator of integers alone has those that f32 holds.
 std::vector<std::vector<DType>> RealTypes(const FormulaOperator& op);
 
 // Drawn for exact arithmetic and executions, which go through every number one after the other.
