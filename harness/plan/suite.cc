@@ -194,7 +194,15 @@ class SuiteParser {
   static Status SetScaled(const SuiteLine& line, Scope& scope) {
     scope.scaled.clear();
     if (line.words.size() < 2) return line.Fail(line.words[0].column, "scale takes keys, or none; write: scale n k");
-    for (const Word& word : std::span(line.words).subspan(1)) scope.scaled.emplace_back(word.text);
+    for (const Word& word : std::span(line.words).subspan(1)) {
+      const std::string key(word.text), whole = key.substr(0, key.find('.'));
+      for (const std::string& other : scope.scaled) {
+        if (other != key && other != whole && !other.starts_with(key + '.')) continue;
+        return line.Fail(word.column,
+                         fmt::format("scale: {} and {} would divide an extent twice; leave one out", other, key));
+      }
+      scope.scaled.push_back(key);
+    }
     if (scope.scaled == std::vector<std::string>{"none"}) scope.scaled.clear();
     return {};
   }
