@@ -216,7 +216,8 @@ class SuiteParser {
     if (!scaled) return line.Fail(line.words[0].column, scaled.error().message);
     if (*scaled == spec) return {};
     if (const auto bound = ops_.bind ? ops_.bind(*scaled) : SharedCase(); !bound) {
-      return line.Fail(line.words[0].column, fmt::format("--scale 1/{}: {}", divisor, bound.error().message));
+      return line.Fail(line.words[0].column,
+                       fmt::format("--scale 1/{}: {}; give a larger scale", divisor, bound.error().message));
     }
     if (scale_->smaller++ == 0) scale_->example = fmt::format("{} for {}", scaled->Id(), spec.Id());
     spec = *std::move(scaled);
