@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "harness/cli/number_option.h"
 #include "harness/cli/verbs.h"
 #include "harness/core/base/json_text.h"
 #include "harness/engine/device/interpreter.h"
@@ -60,10 +62,9 @@ void AddModelVerb(CLI::App& app, Action& action) {
       ->capture_default_str();
   verb->add_flag("--fused", o->fused, "also execute neighbours together, optimised, and name the smallest wrong group");
   verb->add_option("--contract", o->contract, "the arithmetic to judge by; default: that of each type");
-  verb->add_option("--sample", o->sample, "elements that are judged of a large output")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  verb->add_option("--seed", o->seed, "of inputs that are drawn")->check(CLI::NonNegativeNumber)->capture_default_str();
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  AddNumber<int64_t>(*verb, "--sample", o->sample, {1, kMost}, "elements that are judged of a large output");
+  AddNumber<int64_t>(*verb, "--seed", o->seed, {0, kMost}, "of inputs that are drawn");
   verb->add_option("--out", o->out,
                    "folder for a page, nodes.json and the tensors of each wrong result; several "
                    "runtimes have one each in it")

@@ -194,7 +194,15 @@ class SuiteParser {
   static Status SetScaled(const SuiteLine& line, Scope& scope) {
     scope.scaled.clear();
     if (line.words.size() < 2) return line.Fail(line.words[0].column, "scale takes keys, or none; write: scale n k");
-    for (const Word& word : std::span(line.words).subspan(1)) scope.scaled.emplace_back(word.text);
+    for (const Word& word : std::span(line.words).subspan(1)) {
+      const std::string key(word.text), whole = key.substr(0, key.find('.'));
+      for (const std::string& other : scope.scaled) {
+        if (other != key && other != whole && !other.starts_with(key + '.')) continue;
+        return line.Fail(word.column,
+                         fmt::format("scale: {} and {} would divide an extent twice; leave one out", other, key));
+      }
+      scope.scaled.push_back(key);
+    }
     if (scope.scaled == std::vector<std::string>{"none"}) scope.scaled.clear();
     return {};
   }
@@ -208,7 +216,8 @@ class SuiteParser {
     if (!scaled) return line.Fail(line.words[0].column, scaled.error().message);
     if (*scaled == spec) return {};
     if (const auto bound = ops_.bind ? ops_.bind(*scaled) : SharedCase(); !bound) {
-      return line.Fail(line.words[0].column, fmt::format("--scale 1/{}: {}", divisor, bound.error().message));
+      return line.Fail(line.words[0].column,
+                       fmt::format("--scale 1/{}: {}; give a larger scale", divisor, bound.error().message));
     }
     if (scale_->smaller++ == 0) scale_->example = fmt::format("{} for {}", scaled->Id(), spec.Id());
     spec = *std::move(scaled);

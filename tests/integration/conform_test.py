@@ -212,8 +212,9 @@ class Conform(OwnFolder):
 
     def test_mistakes(self):
         self.assertIn("--backend nosuch", self.conform(backend="nosuch", code=2).stderr)
-        self.assertIn("unknown profile; known: conformance-1.0, conformance-2.0.",
-                      self.assay("conform", "--profile", "mine", "--backend", "cpu", code=2).stderr)
+        for name, hint in (("mine", ""), ("conformance-2", "; did you mean 'conformance-2.0'?")):
+            self.assertIn("unknown profile; known: conformance-1.0, conformance-2.0. Give a path that ends in .toml for one of your own" + hint + "\n",
+                          self.assay("conform", "--profile", name, "--backend", "cpu", code=2).stderr)
         self.assay("conform", code=2)  # of which backend?
 
     def test_profiles_are_listed(self):

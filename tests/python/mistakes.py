@@ -112,6 +112,7 @@ MISTAKES = [
     Mistake("a mean that divides by n - 1", "in place of", "reduce", [(16, 64)], lambda x: x.sum(1) / 63, {"axes": [1], "kind": "mean"}),
     Mistake("the last term of each sum is missing", "without its last term", "reduce", [(16, 64)], lambda x: x[:, :-1].sum(1), {"axes": [1], "kind": "sum"}),
     Mistake("eps is 1e-6, not 1e-5", "eps=1e-06", "rms_norm", [(16, 48), (48,)], lambda x, g: rms_norm(x, g, 1e-6), {"eps": 1e-5}, 1e-3),
+    Mistake("eps is left out", "0 in place of 1e-05", "layer_norm", NORM, lambda x, g, b: layer_norm(x, g, b, 0)),
     Mistake("gamma is missing", "operand gamma all 1", "layer_norm", NORM, lambda x, g, b: layer_norm(x, 1, b)),
     Mistake("beta is missing", "operand beta all 0", "layer_norm", NORM, lambda x, g, b: layer_norm(x, g, 0)),
     Mistake("gamma is off by one", "gamma shifted by -1", "layer_norm", NORM, lambda x, g, b: layer_norm(x, np.roll(g, -1), b)),

@@ -66,11 +66,15 @@ class OnnxNodes(unittest.TestCase):
         self.save(onnx_models.words())
         done = assay("import", "onnx", "model.onnx", "--as", "suite", "--python", sys.executable)
         self.assertEqual(done.returncode, 0, done.stderr)
+        nodes = sum(node.op_type != "Constant" for node in onnx_models.words().graph.node)
+        for words in ((), ("--verbose",)):  # equal nodes are counted as often as the model has them
+            done = assay("import", "onnx", "model.onnx", "--as", "suite", "--python", sys.executable, *words)
+            self.assertIn(f"{nodes} mapped, which are ", done.stdout)
         with open(os.path.join(self.folder.name, "model.suite"), encoding="utf-8") as file:
             self.assertIn("tag calls-4\nmatmul dtypes=f32 m=24 n=32 k=32\n", file.read())
         done = assay("run", "--operators", "model.json", "--suite", "model.suite", "--backend", "cpu", "--op", "matmul", "--progress", "none", "--out", "r")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("weighted by calls, 100 % pass", done.stdout)
+        self.assertIn("weighted by calls, cpu 100 % pass", done.stdout)
         for words, said in ((("ggml", "x", "--as", "suite"), "only models of onnx"), (("onnx", "model.onnx"), "--out is missing"),
                             (("onnx", "model.onnx", "--as", "suite", "-o", "folder"), "another ending than .suite")):
             done = assay("import", *words)

@@ -227,6 +227,13 @@ class Ended(unittest.TestCase):
             self.assertIn("nodes.json", os.listdir(folder))
         self.assertEqual(said.getvalue(), "")
 
+    def test_folders_that_cannot_be(self):
+        """Refused before anything is judged, so that no error of the model is lost behind it."""
+        with tempfile.NamedTemporaryFile() as file:
+            for folder in (file.name, os.path.join(file.name, "below"), "", 3):
+                with self.assertRaisesRegex(assay.UsageError, "cannot be made.*give another one"):
+                    assay.watch(folder=folder)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -108,6 +108,8 @@ class Recorded(unittest.TestCase):
             torch.ones(3) + 1
         with self.assertRaisesRegex(assay.UsageError, "trials=0 is no positive integer"):
             w.error_at_output(trials=0)
+        with self.assertRaisesRegex(assay.UsageError, "execute gave 0 tensors for aten::ones, which has 1"):
+            w.replay(execute=lambda function, args, kwargs: None)
         with self.assertRaisesRegex(assay.UsageError, "'y' is no tensor"):
             w.error_at_output("y")
         with self.assertRaisesRegex(assay.Error, "not made in the block"):

@@ -53,12 +53,12 @@ def _tell_item(output, item, verbose) -> None:
     case = item.case
     if case is None:
         return _tell(output, **line, reason=item.reason)
-    if not case.inputs and not verbose:
-        again = (case.op, *case.dtypes, case.fill, case.other_types, *map(str, case.attrs.items()))
+    if not case.inputs:
+        again = (len(_CASES),) if verbose else (case.op, *case.dtypes, case.fill, case.other_types, *map(str, case.attrs.items()))
         if again in _CASES:
-            _CASES[again] += 1
+            _CASES[again] += item.count
             return
-        _CASES[again] = 0
+        _CASES[again] = item.count - 1
     tensors = {key: [[one.name, one.dtype, list(one.shape)] for one in getattr(case, key)] for key in ("inputs", "outputs")}
     _tell(output, **line, label=item.label, op=case.op, dtypes=case.dtypes, attrs=[[k, str(v)] for k, v in case.attrs.items()],
           fill=case.fill, other_types=case.other_types, **({"definition": case.definition} if case.definition and case.op not in _TOLD else {}),

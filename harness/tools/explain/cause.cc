@@ -165,6 +165,10 @@ class FoundCauses {
     if (beside_ != nullptr) reach = std::min(reach, ReachBeside(*beside_, change, reach));
     if (reach == Reach::kNothing) return;
     std::vector<Cause>& causes = reach == Reach::kAll ? all_ : of_places_;
+    const auto is_said = [&](const Cause& cause) {  // a constant that is left out, and one that is rounded to 0
+      return change.formula && cause.change.formula && cause.change.formula->text == change.formula->text;
+    };
+    if (std::ranges::any_of(causes, is_said)) return;
     if (causes.size() < kMostCauses) causes.push_back({std::move(change), fit, reach == Reach::kWrongPlaces});
   }
   bool IsFull() const { return all_.size() == kMostCauses; }

@@ -57,6 +57,11 @@ std::string DescribeNarrowing(const Graph& graph, const Narrowing& narrowing) {
       break;
   }
   const std::string where = narrowing.user < 0 ? "" : " in " + formula::FormulaText(graph, narrowing.user);
+  const formula::Node& info = graph.At(narrowing.node);
+  if (info.kind == formula::Kind::kConst && narrowing.format &&
+      RoundTo(FormatOf(*narrowing.format), info.constant) == 0) {
+    return fmt::format("0 in place of {}{}", node, where);  // a term that is left out is likelier than a format
+  }
   return fmt::format("{} rounded to {}{}", node, format, where);
 }
 

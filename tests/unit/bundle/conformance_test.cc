@@ -84,12 +84,16 @@ TEST(Conformance, WhatIsSetApartIsNamedWhereItDoesNotHold) {
                      kind == std::string("sum") ? "pass" : "unsupported"));
     s.Add(MakeResult(fmt::format("reduce/f64/shape=3,kind={}/fill=normal/seed=7", kind), "pass"));
   }
+  s.Add(MakeResult("rope/f32/b=1/fill=normal/seed=7", "pass"));
+  s.Add(MakeResult("rms_norm/f32/rows=1/fill=normal/seed=7", "pass"));
+  s.Add(MakeResult("rms_norm/f32/rows=1,log=1/fill=normal/seed=7", "unsupported"));
   s.Add(MakeResult("softmax/f32/shape=3,log=1/fill=normal/seed=7", "unsupported"));
   s.Add(MakeResult("softmax/f32/shape=3/fill=normal/seed=7", "unsupported"));
-  EXPECT_EQ(
-      JudgeConformance(profile, s.plan, s.Packed(), {}).Sentence(),
-      "CONFORMANT core: matmul (f32) + matmul (bf16), reduce (f32 without kind=argmax, f64), 0 waivers; not shown: "
-      "softmax (f32)");
+  EXPECT_EQ(JudgeConformance(profile, s.plan, s.Packed(), {}).Sentence(),
+            "CONFORMANT core: matmul (f32) + matmul (bf16), reduce (f32 without kind=argmax, f64), rms_norm (f32 "
+            "without log), "
+            "rope (f32), 0 waivers; not shown: "
+            "softmax (f32)");
 }
 
 TEST(Conformance, NothingThatIsOfferedMayBeWrong) {

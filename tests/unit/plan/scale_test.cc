@@ -67,10 +67,15 @@ TEST(Scale, SaysWhatAnOperatorDoesNotTake) {
     const auto cases = ParseSuite(text, "s.suite", catalog, &scale);
     return cases ? "" : cases.error().message;
   };
-  EXPECT_EQ(error("scale n\nmatmul dtypes=f32 m=6 n=64 k=2"), "s.suite:2:1: --scale 1/4: n=16 is too small");
+  EXPECT_EQ(error("scale n\nmatmul dtypes=f32 m=6 n=64 k=2"),
+            "s.suite:2:1: --scale 1/4: n=16 is too small; give a larger scale");
   const std::string reduce = "\nreduce dtypes=f32 shape=4x8 axes=1 kind=sum";
   EXPECT_THAT(error(("scale shape.2" + reduce).c_str()), HasSubstr("scale shape.2: 4x8 has 2 numbers"));
   EXPECT_THAT(error(("scale axes" + reduce).c_str()), HasSubstr("reduce has no extent of that name"));
+  for (const char* twice : {"shape shape.1", "shape.1 shape", "shape.0 k shape.0"}) {
+    EXPECT_THAT(error((std::string("scale ") + twice + reduce).c_str()), HasSubstr("would divide an extent twice"));
+  }
+  EXPECT_EQ(error(("scale shape.0 shape.1" + reduce).c_str()), "");
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ class Found(NamedTuple):
     case: Optional[Case]
     reason: str = ""
     label: str = ""
+    count: int = 1  # how often it is stated alike
 
 
 class Option(NamedTuple):

@@ -97,5 +97,5 @@ def read_nodes(path: str) -> Iterator[Found]:
         known = found.setdefault((case.op, *case.dtypes, *map(str, case.attrs.items())), [0, called, case])
         known[0] += 1
     for count, called, case in sorted(found.values(), key=lambda one: -one[0]):
-        yield Found(show_path(path), called, case, label=f"calls-{count}")
+        yield Found(show_path(path), called, case, label=f"calls-{count}", count=count)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from typing import Any, Mapping, Optional
 
 from .._errors import Error, UsageError
@@ -56,5 +57,8 @@ def main(settings: Mapping[str, Any]) -> int:
         code, text = 3, str(error)
     except KeyboardInterrupt:
         return 130
+    except Exception as error:  # by Python's own exit code 1 a result would be wrong
+        traceback.print_exc()
+        code, text = 3, f"this should not happen: {type(error).__name__}: {error}"
     print(f"assay: {text}", file=sys.stderr)
     return code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple, Optional
 
-from .._errors import Error
+from .._errors import Error, UsageError
 from ._background import tensors_in
 from ._calls import full_name, is_view, name_of, without_modes
 from ._tape import Step, Tape
@@ -99,6 +99,9 @@ def replay(tape: Tape, watch: Any, device: Any, execute: Optional[Execute]) -> R
                         result = watch.execute(step.function, args, kwargs, run(step.function))
                     except (RuntimeError, TypeError) as error:
                         raise Error(f"replay: {full_name(name_of(step.function))} cannot be executed there: {error}") from error
+                    given, due = (len(list(tensors_in(each))) for each in (result, results[0]))
+                    if given != due:
+                        raise UsageError(f"replay: execute gave {given} tensors for {full_name(name_of(step.function))}, which has {due}; return what the call returns")
                 playing.take(step, result)
                 results.append(result)
             has_values = not is_view(step.function) and "empty" not in name_of(step.function)  # that program or runtime put there

@@ -96,7 +96,8 @@ def _drawn(model: Any, constants: Mapping[str, Any], seed: int) -> dict[str, Any
             extents = "x".join(extent.dim_param or str(extent.dim_value) for extent in stated.shape.dim) or "none"
             raise UsageError(f"watch_onnx: the model states the extents {extents} of its input {one.name}, which are not all positive numbers; give an array "
                              f"for it (inputs={{\"{one.name}\": array, ...}}, --inputs FILE.npz), or fix them with onnx.tools.update_model_dims")
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(stated.elem_type)
+        kind_of = getattr(onnx.helper, "tensor_dtype_to_np_dtype", None) or onnx.mapping.TENSOR_TYPE_TO_NP_TYPE.__getitem__  # the latter before 1.13
+        dtype = kind_of(stated.elem_type)
         made[one.name] = draw.standard_normal(shape).astype(dtype) if dtype.kind == "f" else numpy.zeros(shape, dtype)
     return made
 

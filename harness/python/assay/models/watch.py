@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 import sys
 import time
 from collections import Counter
@@ -68,6 +69,8 @@ class Watch:
             raise UsageError(f"watch: on_node={on_node!r} is no function of a node")
         if contract is not None:
             _demand_contract(contract)
+        if folder is not None:
+            _make_folder(folder)
         self.sample, self.every, self.contract, self.most_kept, self.on_node = sample, every, contract, most_kept, on_node
         self._nodes: list[Node] = []
         self.calls = 0  # that had arithmetic or moved elements
@@ -392,6 +395,14 @@ def _planned(question: Question) -> Any:
             _plans.clear()  # other threads have what they have taken
         operator = _plans[question.plan] = take_function(question.op, question.inputs, question.outputs, {})[0]  # type: ignore[arg-type]
     return operator
+
+
+def _make_folder(folder: Any) -> None:
+    """Raises UsageError before anything is judged that could not be saved."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except (OSError, TypeError) as error:
+        raise UsageError(f"watch: folder={folder!r} cannot be made: {error}; give another one") from None
 
 
 def _demand_contract(contract: str) -> None:

@@ -99,6 +99,7 @@ std::string GroupedText(const std::map<std::string, PlainFeature>& features,
     if (!chosen(feature)) continue;
     const size_t slash = name.find('/');
     const std::string op = name.substr(0, slash);
+    if (op != last && text.ends_with(',')) text.pop_back();
     text += op == last ? " " : fmt::format("{}{} (", text.empty() ? "" : "), ", op);
     text += name.substr(slash + 1);
     if (feature.holds && !feature.without.empty())

@@ -128,8 +128,8 @@ Result<fs::path> FindProfile(const std::string& name) {
   const std::vector<std::string> known = ListShippedProfiles();
   if (std::ranges::find(known, name) != known.end()) return ProfileFolder() / (name + kExtension);
   return UsageError(fmt::format(
-      "--profile {}: unknown profile; known: {}{}. Give a path that ends in {} for one of your own", name,
-      known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")), DidYouMean(name, known), kExtension));
+      "--profile {}: unknown profile; known: {}. Give a path that ends in {} for one of your own{}", name,
+      known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")), kExtension, DidYouMean(name, known)));
 }
 
 }  // namespace
