@@ -131,8 +131,8 @@ bool IsHiddenByAnother(const std::string& op, const std::string& fault) {
   // tail is one of two that look for it.
   if (op == "attention_backward" && (begins("fault.reduction-2-") || begins("fault.reduction-4-"))) return true;
   if (op == "attention_backward" && fault == "fault.reduction-3-tail-dropped") return true;
-  // Of the keys that a query sees it matters only whether there are any: the fifth reduction, the fourth sum and the
-  // fourth with a tail count them.
+  // It matters only whether a query sees any keys, not how many: the fifth reduction, the fourth sum and the fourth
+  // with a tail count them.
   const bool is_count =
       begins("fault.reduction-5-") || begins("fault.sum-4-") || fault == "fault.reduction-4-tail-dropped";
   if ((op == "alibi_attention" || op == "paged_decode") &&
