@@ -252,6 +252,18 @@ class Steps(unittest.TestCase):
         self.assertTrue(any(node.site.backward and node.site.module for node in w.nodes[-10:]))
         self.assertEqual((len(model._forward_pre_hooks), _get_current_dispatch_mode()), (0, None))
 
+    def test_loss(self):
+        """A loss that is a module begins no step of its own, which would leave its backward pass unwatched."""
+        model, loss = torch.nn.Linear(4, 4), torch.nn.MSELoss()
+        optimiser = torch.optim.SGD(model.parameters(), 0.1)
+        with assay.watch(every_step=2) as w:
+            for _ in range(6):
+                optimiser.zero_grad()
+                loss(model(torch.randn(2, 4)), torch.zeros(2, 4)).backward()
+                optimiser.step()
+        ops = [node.op for node in w.nodes]
+        self.assertEqual([ops.count(f"aten::{name}") for name in ("addmm", "mse_loss", "mse_loss_backward")], [3, 3, 3], ops)
+
     def test_other_modes(self):
         """Another mode that is entered between steps is not taken away for the watch's own."""
         model, x = torch.nn.Linear(4, 4), torch.randn(2, 4)

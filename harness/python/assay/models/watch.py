@@ -442,7 +442,7 @@ def watch(sample: Optional[int] = 4096, every: int = 1, contract: Optional[str] 
     threads: so many threads judge copies of larger operands, at most 256 MB of them, while the program goes on; 0: it waits for
         each judgement, as it does with on_node; None: one for each processor, at most four.
     record: keep all calls and the tensors that they began with, for ``replay`` and ``error_at_output``.
-    every_step: of so many steps, which begin with a call of the outermost module, one is watched. The others run as without a watch.
+    every_step: of so many steps, which begin when an outermost module is called again, one is watched. The others run as without a watch.
     folder: ``save`` writes there when the block ends, also by an exception or an interrupt.
 
     The program computes what it would compute without: a call that cannot be judged is counted in ``unjudged``, with the reason.
