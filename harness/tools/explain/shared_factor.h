@@ -22,8 +22,8 @@ struct ExplainedElement {
 // axis by which their errors are a factor of what was meant. Infinity: there is none.
 double CountBitsOfFactors(const Shape& shape, const std::vector<ExplainedElement>& elements);
 
-// Whether a third as many rows, columns or slices speak against a cause as speak for it: it explains a few of them,
-// which are further off than what it predicts everywhere.
+// Whether more than a third as many rows, columns or slices speak against a cause as speak for it: it explains a few of
+// them, which are further off than what it predicts everywhere.
 bool IsOfFewPlaces(const Shape& shape, const std::vector<ExplainedElement>& elements);
 
 }  // namespace assay

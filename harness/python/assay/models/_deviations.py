@@ -29,15 +29,6 @@ def _is_repeatable(function: Any, call: Any) -> bool:
         not any(each.dtype == torch.float64 for each in tensors) and sum(each.numel() for each in tensors) <= _MOST_ELEMENTS
 
 
-def _again(function: Any, call: Any) -> Any:
-    """Results in f64. None: the function has no such types, as those of quantised formats, and nobody knows where to look."""
-    names = [name for name, *_ in _form(function).arguments]
-    try:
-        return function(**{name: _widened(call.arguments[name]) for name in names if name in call.arguments})
-    except (RuntimeError, ValueError, TypeError):
-        return None
-
-
 def _of_product(call: Any) -> Any:
     """Factors of a large product of matrices, of which a product in f64 would take longer than judging; None: it is another call."""
     given = call.arguments
@@ -74,12 +65,19 @@ class Deviations:
     """Distances of a call's results from those in f64."""
 
     def __init__(self, function: Any, call: Any, result: Any) -> None:
-        import torch
         self._of_product: Any = None
-        if (product := _of_product(call)) is not None:
-            self._of_product = result, _places_in_product(product, result)
-        again = _again(function, call) if product is None and _is_repeatable(function, call) else None
         self._found: list[tuple[Any, ...]] = []  # a result, and distances of its elements, also by their sizes
+        try:
+            if (product := _of_product(call)) is not None:
+                self._of_product = result, _places_in_product(product, result)
+            elif _is_repeatable(function, call):
+                names = [name for name, *_ in _form(function).arguments]
+                self._measure(result, function(**{name: _widened(call.arguments[name]) for name in names if name in call.arguments}))
+        except (RuntimeError, TypeError, ValueError):
+            pass  # the function or the device has no f64, so that nobody knows where to look
+
+    def _measure(self, result: Any, again: Any) -> None:
+        import torch
         for got, wide in zip(tensors_in(result), tensors_in(again)):
             if wide.dtype == torch.float64 and got.shape == wide.shape and got.numel() and _is_dense(got):
                 distance = torch.empty_strided(got.shape, got.stride(), dtype=torch.float64, device=got.device)
