@@ -172,7 +172,7 @@ struct CalledCase {
   bool passes = false, fails = false;
 };
 
-// "; weighted by calls, cpu 100 % and onednn 99.2 % pass", where suites say how often a program calls their cases; else
+// "; weighted by calls, cpu 100 %, onednn 99.2 % pass", where suites say how often a program calls their cases; else
 // "".
 std::string CallsText(const RecordView& records) {
   std::map<std::string, std::map<std::string, CalledCase>> backends;

@@ -42,10 +42,11 @@ Result<int64_t> ParseScale(std::string_view text) {
 }
 
 int64_t DivideExtent(int64_t extent, int64_t divisor) {
+  if (extent <= 0) return extent;  // a key without a positive extent, such as an axis of -1
   int64_t step = 1;
   while (step < kWidestMultiple && extent % (2 * step) == 0 && 2 * step * divisor <= extent) step *= 2;
   const int64_t part = step * divisor;
-  return extent == 0 ? 0 : std::max<int64_t>(1, (extent + part / 2) / part) * step;
+  return std::max<int64_t>(1, (extent + part / 2) / part) * step;
 }
 
 Result<CaseSpec> ScaleCase(CaseSpec spec, const std::vector<std::string>& keys, int64_t divisor,

@@ -304,6 +304,12 @@ class Causes(unittest.TestCase):
                                             ("attention", [q, k, v], lambda q, k, v, one=one: attention(q, k, v) * one)):
                     self.assertNotIn("right result of", self.reason(op, operands, wrong), (op, factor, row))
 
+    def test_a_factor_of_all_elements_is_no_rounding_of_a_constant(self):
+        """Some rounding of a constant comes near any small factor, which says one number however many elements have it."""
+        x, gamma = self.normals(12, 48), self.normals(48)
+        for factor in np.geomspace(2e-5, 4e-4, 48):
+            self.assertNotIn("rounded to", self.reason("rms_norm", [x, gamma], lambda x, g, f=factor: rms_norm(x, g, 1e-6) * (1 + f)), factor)
+
     def test_an_output_is_rounded_only_where_its_errors_are_those_of_that_rounding(self):
         x = self.normals(64, 300)
 

@@ -9,6 +9,7 @@ import unittest
 
 HAS_ONNX = importlib.util.find_spec("onnx") is not None
 if HAS_ONNX:
+    import numpy
     import onnx
     import onnx_models
     from assay.importers._cases import Unusable
@@ -27,9 +28,9 @@ class OnnxNodes(unittest.TestCase):
         onnx.save(model, path)
         return path
 
-    def of_nodes(self, nodes, shape):
+    def of_nodes(self, nodes, shape, constants=()):
         graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+                                  [helper.make_tensor_value_info(nodes[-1].output[0], TensorProto.FLOAT, None)], constants)
         return self.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
 
     def test_equal_nodes_are_counted(self):
@@ -42,6 +43,15 @@ class OnnxNodes(unittest.TestCase):
             self.assertEqual(counts, sorted(counts, reverse=True))
         calls = {one.label: one.case for one in read(self.save(onnx_models.words()), False, True) if one.case.op == "matmul"}
         self.assertEqual({key: calls["calls-4"].attrs[key] for key in "mnk"}, {"m": 24, "n": 32, "k": 32})
+
+    def test_places_of_zero(self):
+        """A constant of zeros says where elements go, as any other does."""
+        ends = [onnx.numpy_helper.from_array(numpy.array([place]), f"at{place}") for place in range(7)]
+        nodes = [helper.make_node("Slice", ["x", f"at{begin}", f"at{begin + 5}", "at1"], [f"y{begin}{copy}"]) for begin, copy in ((0, 0), (0, 1), (1, 0))]
+        path = self.of_nodes(nodes, [4, 16], ends)
+        found = list(read(path, False, True))
+        self.assertEqual([(one.reason, one.label) for one in found], [("", "calls-2"), ("", "calls-1")])
+        self.assertEqual([one.case.definition["nodes"][0]["places"] for one in found], [list(range(5)), list(range(1, 6))])
 
     def test_refused(self):
         relu = helper.make_node("Relu", ["x"], ["y"])

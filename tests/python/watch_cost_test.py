@@ -16,7 +16,7 @@ import assay
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 if HAS_TORCH:
     import torch
-    from assay.models import _proofs
+    from assay.models import _deviations, _proofs
     from assay.models._calls import Call
     from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
     from torch.nn.modules import module as modules
@@ -85,6 +85,19 @@ class Proofs(unittest.TestCase):
                 if share < 2:
                     self.assertEqual([assay.watch().judged(question).verdict for question in call.answers(y)], ["pass"], call.name)
 
+    def test_infinite(self):
+        """A value that is infinite in f64, or whose terms are in f32, proves no result but itself."""
+        aten, large, x = torch.ops.aten, torch.full((4, 8), 1e20), torch.tensor([[1.0, 2.0], [float("inf"), 3.0]])
+        for function, given, wrong in ((aten.log.default, (x - 1,), 0.0), (aten.exp.default, (x * 800,), 3.0), (aten.rsqrt.default, (x - 1,), 3e38),
+                                       (aten.sum.dim_IntList, (x, [1]), 0.0), (aten.mm.default, (large, large.T), 0.0),
+                                       (aten.addmm.default, (x[1, 1], large, large.T), -1.0)):
+            call, y = Call(function, given, {}), function(*given)
+            infinite = y.isinf()
+            self.assertTrue(infinite.any(), function)
+            for value in (wrong, float("nan"), -float("inf")):
+                off = torch.where(infinite & (y != value), value, y)
+                self.assertTrue(torch.equal(off, y) or not self.is_proven(call, off), (function, value))
+
     def test_exact(self):
         x, y = torch.randn(64), torch.randn(64)
         x[:3], y[:3] = torch.tensor([float("inf"), -0.0, 1e-40]), torch.tensor([2.0, 0.0, 1e-3])
@@ -152,6 +165,60 @@ class Furthest(unittest.TestCase):
             self.assertTrue(w, str(w))
             self.assertTrue(all(node.judged < node.elements for node in w.nodes), str(w))
 
+    def failures(self, name, off, function):
+        with Changed(name, off), assay.watch() as w:
+            function()
+        return [node.op for node in w.failures]
+
+    def test_large_outputs(self):
+        """A single wrong element of a large output is in the second sample, too, with which the verdict is explained."""
+        def off(y):
+            y[300, 100] += 0.05
+
+        a, b = torch.randn(512, 512), torch.randn(512, 512)
+        self.assertEqual(self.failures("mm", off, lambda: a @ b), ["aten::mm"])
+        self.assertEqual(self.failures("silu", off, lambda: torch.nn.functional.silu(a)), ["aten::silu"])
+
+    def test_beside_infinities(self):
+        """Infinities and NaN that are right hide no wrong element."""
+        def off(y):
+            y[40, 100] += 0.05
+
+        for value in (float("nan"), float("inf")):
+            x = torch.randn(64, 512)
+            x[0, 0] = value
+            self.assertEqual(self.failures("silu", off, lambda: torch.nn.functional.silu(x)), ["aten::silu"], value)
+            wide = torch.randn(512, 512)
+            self.assertEqual(self.failures("mm", off, lambda: x @ wide), ["aten::mm"], value)
+
+    def test_tiny_results(self):
+        """A wrong element is found by its own size, too, however small it is beside the others."""
+        x = torch.randn(64, 512) * 5
+        tiny = int(x.softmax(1).view(-1).sort().indices[200])
+
+        def off(y):
+            y.view(-1)[tiny] *= 2
+
+        for dtype in (torch.float32, torch.bfloat16):
+            self.assertEqual(self.failures("_softmax", off, lambda: x.to(dtype).softmax(1)), ["aten::_softmax"], dtype)
+
+    def test_scattered(self):
+        """Wrong elements of a product that share no row and no column: where the furthest row and column cross is none of them."""
+        for seed in range(4):
+            torch.manual_seed(seed)
+            a, b = torch.randn(256, 256), torch.randn(256, 256)
+            places = _deviations.Deviations(torch.ops.aten.mm.default, Call(torch.ops.aten.mm.default, (a, b), {}), y := (a @ b + 0.01 * torch.eye(256))).of(y)
+            self.assertTrue(all(place // 256 == place % 256 for place in places), places)
+
+    def test_no_wide_types(self):
+        """A function that has no f64 is judged without knowing where to look."""
+        def refuse(value):
+            raise RuntimeError("conversion is supported for Half type only")
+
+        with unittest.mock.patch.object(_deviations, "_widened", refuse), assay.watch() as w:
+            torch.nn.functional.silu(torch.randn(64, 64))
+        self.assertEqual(([node.verdict for node in w.nodes], [node.judged for node in w.nodes]), (["pass"], [64 * 64]), str(w))
+
     def test_nothing_changes(self):
         """The second execution in f64 neither writes into buffers nor draws random numbers."""
         norm, dropout, x = torch.nn.BatchNorm2d(8), torch.nn.Dropout(0.5), torch.randn(4, 8, 16, 16)
@@ -184,6 +251,18 @@ class Steps(unittest.TestCase):
         self.assertEqual({node.site.module for node in w.nodes if node.op == "aten::tanh"}, {"1 (Tanh)"})
         self.assertTrue(any(node.site.backward and node.site.module for node in w.nodes[-10:]))
         self.assertEqual((len(model._forward_pre_hooks), _get_current_dispatch_mode()), (0, None))
+
+    def test_loss(self):
+        """A loss that is a module begins no step of its own, which would leave its backward pass unwatched."""
+        model, loss = torch.nn.Linear(4, 4), torch.nn.MSELoss()
+        optimiser = torch.optim.SGD(model.parameters(), 0.1)
+        with assay.watch(every_step=2) as w:
+            for _ in range(6):
+                optimiser.zero_grad()
+                loss(model(torch.randn(2, 4)), torch.zeros(2, 4)).backward()
+                optimiser.step()
+        ops = [node.op for node in w.nodes]
+        self.assertEqual([ops.count(f"aten::{name}") for name in ("addmm", "mse_loss", "mse_loss_backward")], [3, 3, 3], ops)
 
     def test_other_modes(self):
         """Another mode that is entered between steps is not taken away for the watch's own."""

@@ -213,13 +213,16 @@ class NarrowingSearch {
     return fits && IsEverywhere(explained);
   }
 
-  // Squares of all elements hide that a cause explains a row alone, and a factor of a row is soon hit by chance.
+  // Squares of all elements hide that a cause explains a row alone, and a factor of a row, or of all elements, is soon
+  // hit by chance: a rounding of some constant comes near any small one.
   bool IsEverywhere(const std::vector<ExplainedElement>& explained) const {
     const Shape& shape = result_.got[result_.output].shape();
-    return !IsOfFewPlaces(shape, explained) && CountBitsOfFactors(shape, explained) >= kLeastBits;
+    return !IsOfFewPlaces(shape, explained) && CountBitsOfFactors(shape, explained) >= kLeastBits &&
+           CountBitsOfOneFactor(explained) >= kLeastBitsOfOne;
   }
 
-  static constexpr int64_t kLeastOff = 8;  // results that are not the rounded golden value
+  static constexpr double kLeastBitsOfOne = 8;  // fewer than kLeastBits: f16 leaves 12 of a factor in f32
+  static constexpr int64_t kLeastOff = 8;       // results that are not the rounded golden value
   const Stopwatch time_;
   const double seconds_;
   const WrongResult& result_;

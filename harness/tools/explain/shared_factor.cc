@@ -51,16 +51,26 @@ void ForGroupings(const Shape& shape, const std::vector<ExplainedElement>& eleme
   }
 }
 
+// Infinity: their errors are no factors.
+double CountBitsOf(const std::vector<Group>& groups) {
+  double errors = 0, left = 0, bits = 0;
+  for (const Group& group : groups) errors += group.errors, left += group.LeftByFactor(), bits += group.Bits();
+  return left <= kMostOfFactor * errors ? bits : kInfinity;
+}
+
 }  // namespace
 
 double CountBitsOfFactors(const Shape& shape, const std::vector<ExplainedElement>& elements) {
   double least = kInfinity;
-  ForGroupings(shape, elements, [&](const std::vector<Group>& groups) {
-    double errors = 0, left = 0, bits = 0;
-    for (const Group& group : groups) errors += group.errors, left += group.LeftByFactor(), bits += group.Bits();
-    if (left <= kMostOfFactor * errors) least = std::min(least, bits);
-  });
+  ForGroupings(shape, elements,
+               [&](const std::vector<Group>& groups) { least = std::min(least, CountBitsOf(groups)); });
   return least;
+}
+
+double CountBitsOfOneFactor(const std::vector<ExplainedElement>& elements) {
+  Group all;
+  for (const ExplainedElement& element : elements) all.Add(element);
+  return CountBitsOf({all});
 }
 
 bool IsOfFewPlaces(const Shape& shape, const std::vector<ExplainedElement>& elements) {

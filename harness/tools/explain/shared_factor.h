@@ -22,8 +22,12 @@ struct ExplainedElement {
 // axis by which their errors are a factor of what was meant. Infinity: there is none.
 double CountBitsOfFactors(const Shape& shape, const std::vector<ExplainedElement>& elements);
 
-// Whether most of the rows, columns and slices that tell at all speak against a cause: it explains a few of them, which
-// are further off than what it predicts everywhere.
+// The bits that these elements say for a cause, if all of their errors are one factor of what was meant. Infinity: they
+// are not.
+double CountBitsOfOneFactor(const std::vector<ExplainedElement>& elements);
+
+// Whether more than a third as many rows, columns or slices speak against a cause as speak for it: it explains a few of
+// them, which are further off than what it predicts everywhere.
 bool IsOfFewPlaces(const Shape& shape, const std::vector<ExplainedElement>& elements);
 
 }  // namespace assay

@@ -25,8 +25,8 @@ TEST(Scale, IsOneOverANumber) {
 TEST(Scale, ExtentsKeepTheFactorsOfTwoThatFit) {
   const struct {
     int64_t extent, divisor, divided;
-  } table[] = {{4096, 8, 512}, {2880, 8, 384}, {128256, 8, 16064}, {32, 8, 4}, {12, 8, 2}, {1, 8, 1},
-               {1000, 8, 128}, {7, 8, 1},      {64, 1, 64},        {3, 2, 2},  {0, 8, 0},  {24, 8, 4}};
+  } table[] = {{4096, 8, 512}, {2880, 8, 384}, {128256, 8, 16064}, {32, 8, 4}, {12, 8, 2}, {1, 8, 1},   {1000, 8, 128},
+               {7, 8, 1},      {64, 1, 64},    {3, 2, 2},          {0, 8, 0},  {24, 8, 4}, {-1, 1, -1}, {-2, 8, -2}};
   for (const auto& row : table) {
     EXPECT_EQ(DivideExtent(row.extent, row.divisor), row.divided) << row.extent << " / " << row.divisor;
   }

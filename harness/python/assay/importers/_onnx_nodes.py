@@ -26,13 +26,17 @@ class _Shapes:
         self.nodes = [node for node in graph.node if node.op_type != "Constant"]
         self.name = graph.name
 
-    def tensor(self, name: str) -> Any:
-        """A TensorProto: of zeros, unless its numbers say what is computed."""
+    def number(self, name: str) -> Any:
+        """The TensorProto of a constant whose numbers say what is computed; else None."""
+        constant = self._constants.get(name)
+        is_known = constant is not None and math.prod(constant.dims) <= _MOST_KNOWN and (constant.data_type in (6, 7, 9) or not constant.dims)
+        return constant if is_known else None
+
+    def zeros(self, name: str) -> Any:
+        """A TensorProto of the value's type and shape."""
         import onnx
         from ._onnx_tensors import bytes_each
         constant = self._constants.get(name)
-        if constant is not None and math.prod(constant.dims) <= _MOST_KNOWN and (constant.data_type in (6, 7, 9) or not constant.dims):
-            return constant
         dims, code = (constant.dims, constant.data_type) if constant is not None else self._shape(name)
         demand(math.prod(dims) <= _MOST_ELEMENTS, f"a tensor of more than 2^{int(math.log2(_MOST_ELEMENTS))} elements")
         return onnx.TensorProto(dims=dims, data_type=code, raw_data=bytes(math.prod(dims) * bytes_each(code)))
@@ -70,11 +74,12 @@ def _case_of(model: Any, shapes: _Shapes, node: Any) -> Case:
     demand(words, "new tensors")
     inputs, blanks = {}, {}
     for name, word in words.items():
-        inputs[word] = tensor = shapes.tensor(name)
+        number = shapes.number(name)
+        inputs[word] = tensor = number or shapes.zeros(name)
         value = onnx.helper.make_tensor_value_info(word, tensor.data_type, list(tensor.dims))
         made.graph.input.append(value)
-        blanks[word] = tensor if any(tensor.raw_data) or not tensor.raw_data else without_data(value)
-    outputs = {word: shapes.tensor(name) for name, word in results.items()}
+        blanks[word] = number or without_data(value)
+    outputs = {word: shapes.zeros(name) for name, word in results.items()}
     made.graph.output.extend(onnx.helper.make_tensor_value_info(word, one.data_type, list(one.dims)) for word, one in outputs.items())
     return map_shapes(made, inputs, blanks, outputs)
 

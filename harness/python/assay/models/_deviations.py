@@ -38,44 +38,58 @@ def _of_product(call: Any) -> Any:
     return a.detach().double(), b.detach().double(), given["self"].detach().double() if call.base == "addmm" else None, given
 
 
-def _places_in_product(call: Any, product: Any, y: Any) -> list[int]:
-    """Crossings of the row and the column whose sums with random signs are furthest off (Freivalds, 1977), absolutely and by their size."""
+def _places_in_product(product: Any, y: Any) -> Optional[list[int]]:
+    """Elements that are furthest off in rows and columns whose sums with random signs are (Freivalds, 1977), absolutely and by their size.
+    None: infinities or NaN would hide the others of their rows and columns."""
+    a, b, c, given = product
+    y, alpha = y.detach().double(), given.get("alpha", 1)
+    a = a if alpha == 1 else a * alpha
+    if c is not None and given["beta"]:
+        y = y - given["beta"] * c
+    if not math.isfinite(y.sum()):
+        return None
+    width = y.shape[1]
+    return [row * width + column for row, column in _furthest_of_rows(a, b, y)] + \
+        [row * width + column for column, row in _furthest_of_rows(b.T, a.T, y.T)]
+
+
+def _furthest_of_rows(a: Any, b: Any, y: Any) -> Iterator[tuple[int, int]]:
     import torch
-    (a, b, c, given), y = product, y.detach().double()
-    draw = torch.Generator().manual_seed(0)
-    u, v = (torch.randint(0, 2, (n,), generator=draw).to(y).mul_(2).sub_(1) for n in y.shape)
-    alpha = given.get("alpha", 1)
-    rows, columns = y @ v - alpha * (a @ (b @ v)), u @ y - alpha * ((u @ a) @ b)
-    if c is not None:
-        c = given["beta"] * c.expand(y.shape)
-        rows, columns = rows - c @ v, columns - u @ c
-    sizes = [y.abs().sum(axis).add_(1e-300) for axis in (1, 0)]
-    return [int(one.abs().argmax()) * y.shape[1] + int(other.abs().argmax())
-            for one, other in ((rows, columns), (rows / sizes[0], columns / sizes[1]))]
+    signs = torch.randint(0, 2, (y.shape[1],), generator=torch.Generator().manual_seed(0)).to(y).mul_(2).sub_(1)
+    sums = (y @ signs - a @ (b @ signs)).abs_()
+    for row in {int(sums.argmax()), int((sums / y.abs().sum(1).add_(1e-300)).argmax())}:
+        yield row, int((y[row] - a[row] @ b).abs_().argmax())
 
 
 class Deviations:
     """Distances of a call's results from those in f64."""
 
     def __init__(self, function: Any, call: Any, result: Any) -> None:
-        import torch
         self._of_product: Any = None
-        if (product := _of_product(call)) is not None:
-            self._of_product = result, _places_in_product(call, product, result)
-        names = [name for name, *_ in _form(function).arguments]
-        again = function(**{name: _widened(call.arguments[name]) for name in names if name in call.arguments}) \
-            if product is None and _is_repeatable(function, call) else None
-        self._found: list[tuple[Any, Any, Any]] = []
+        self._found: list[tuple[Any, ...]] = []  # a result, and distances of its elements, also by their sizes
+        try:
+            if (product := _of_product(call)) is not None:
+                self._of_product = result, _places_in_product(product, result)
+            elif _is_repeatable(function, call):
+                names = [name for name, *_ in _form(function).arguments]
+                self._measure(result, function(**{name: _widened(call.arguments[name]) for name in names if name in call.arguments}))
+        except (RuntimeError, TypeError, ValueError):
+            pass  # the function or the device has no f64, so that nobody knows where to look
+
+    def _measure(self, result: Any, again: Any) -> None:
+        import torch
         for got, wide in zip(tensors_in(result), tensors_in(again)):
             if wide.dtype == torch.float64 and got.shape == wide.shape and got.numel() and _is_dense(got):
                 distance = torch.empty_strided(got.shape, got.stride(), dtype=torch.float64, device=got.device)
                 torch.sub(got, wide, out=distance).abs_()
                 if not math.isfinite(distance.max()):
-                    distance.masked_fill_(got == wide, 0)  # infinities that are right
-                size = wide.abs_()
-                relative = torch.empty_strided(got.shape, got.stride(), dtype=torch.float64, device=got.device)
-                torch.div(distance, size.add_(size.max() * 2.0 ** -10 + 1e-300), out=relative)
-                self._found.append((got, distance, relative))
+                    distance.masked_fill_(_is_right_beyond(got, wide.to(got.dtype)), 0)
+                size = wide.abs_().nan_to_num_(0, posinf=0)
+                shares = []
+                for least in (size.max() * 2.0 ** -10, 0):  # the latter is soon hit by cancellation, the former by no tiny result
+                    shares.append(torch.empty_strided(got.shape, got.stride(), dtype=torch.float64, device=got.device))
+                    torch.div(distance, size + (least + 1e-300), out=shares[-1])
+                self._found.append((got, distance, *shares))
 
     def of(self, output: Any) -> Optional[list[int]]:
         """Elements of this output, which is a view of a result, that are furthest away; None: it is no such view."""
@@ -88,6 +102,11 @@ class Deviations:
             if got.dtype == output.dtype and got.untyped_storage()._cdata == output.untyped_storage()._cdata and offset >= 0:
                 return [int(torch.as_strided(each, output.shape, output.stride(), offset).argmax()) for each in distances]
         return None
+
+
+def _is_right_beyond(got: Any, right: Any) -> Any:
+    """Infinities and NaN that are right, whose distances would hide those of all others."""
+    return (got == right) | got.isnan() & right.isnan()
 
 
 def _is_dense(tensor: Any) -> bool:

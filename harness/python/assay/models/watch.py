@@ -322,7 +322,6 @@ class Watch:
                                  finite=_stays_finite(call, result))
             yield node._replace(question=_kept(answer) if node.failed and self._kept < self.most_kept else None)
 
-
     def _parts(self, answers: Iterator[Any], deviations: Callable[[], Deviations]) -> Iterator[Any]:
         for answer in answers:
             parts = getattr(answer, "parts", None)
@@ -356,16 +355,18 @@ class Watch:
         def judge(**more: Any) -> Verdict:
             return check(_planned(question), question.inputs, question.outputs, contract=self.contract, **more, **question.attrs)
 
-        verdict = judge(explain="no", **(self._sampled(question, max(sizes), deviations) or {"sample": sample}))
+        few = self._sampled(question, max(sizes), deviations)
+        verdict = judge(explain="no", **(few or {"sample": sample}))
         if verdict.verdict != "pass" or verdict.class_ == "suspect":
-            verdict = judge(sample=sample)
+            again = judge(**{**few, "sample": sample})
+            if verdict.verdict == "pass" or again.verdict != "pass":  # another sample may lack what failed
+                verdict = again
         metrics = verdict.to_dict()
         elements = sum(sizes)
         judged = verdict.sample.judged if verdict.sample else elements
         elements = question.elements or elements
         return Node(0, "", Site("", ""), (), "", verdict.verdict, verdict.class_, verdict.reason, verdict.margins["bound"],
                     metrics.get("effective_bits"), metrics.get("bias_z"), True, elements, judged, metrics["case_id"])
-
 
     def _sampled(self, question: Question, size: int, deviations: Optional[Callable[[], Deviations]]) -> dict[str, Any]:
         """Arguments that have the elements judged which are furthest from those in f64, and some beside them; empty: nobody knows them."""
@@ -452,7 +453,7 @@ def watch(sample: Optional[int] = 4096, every: int = 1, contract: Optional[str] 
     threads: so many threads judge copies of larger operands, at most 256 MB of them, while the program goes on; 0: it waits for
         each judgement, as it does with on_node; None: one for each processor, at most four.
     record: keep all calls and the tensors that they began with, for ``replay`` and ``error_at_output``.
-    every_step: of so many steps, which begin with a call of the outermost module, one is watched. The others run as without a watch.
+    every_step: of so many steps, which begin when an outermost module is called again, one is watched. The others run as without a watch.
     folder: ``save`` writes there when the block ends, also by an exception or an interrupt.
 
     The program computes what it would compute without: a call that cannot be judged is counted in ``unjudged``, with the reason.
