@@ -65,7 +65,7 @@ Status CheckOut(const ImportOptions& options) {
   }
   std::vector<ReadFile> read;
   for (const std::string& file : options.files.paths) read.push_back({file, "a file to import"});
-  const ResultKind imported{"imported suite",
+  const ResultKind imported{"suite of assay import",
                             [](const std::filesystem::path& file) { return FileBeginsWith(file, kFirstWords); }};
   if (auto suite = CheckMayWrite({"--out", options.out, imported}, read); !suite) return suite;
   const ResultKind definitions{"file of definitions",
