@@ -30,9 +30,11 @@ void AddTails(CaseSpace& space, const std::string& key, const Extent& extent) {
 CaseSpace FormulaOperator::Space() const {
   CaseSpace space;
   std::vector<std::string> types, axes;
-  // Integers alone have lines of their own in the suites.
+  // Integers alone have lines of their own in the suites, but where an operator has no other types.
+  const auto is_of_integers = [](const std::vector<DType>& row) { return std::ranges::all_of(row, IsInt); };
+  const bool has_others = !std::ranges::all_of(types_, is_of_integers);
   for (const std::vector<DType>& row : types_) {
-    if (!std::ranges::all_of(row, IsInt)) types.push_back(DTypeListText(CanonicalDTypes(row, schema_).value()));
+    if (!has_others || !is_of_integers(row)) types.push_back(DTypeListText(CanonicalDTypes(row, schema_).value()));
   }
   for (const AttrDef& attr : schema_.attrs) {
     if (attr.default_value.empty()) axes.push_back(attr.key);

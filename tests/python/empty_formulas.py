@@ -194,6 +194,7 @@ FORMULAS = {
     "silu_and_mul_backward": (silu_and_mul_backward, dict(rows=3, n=4), {}),
     "sort": (lambda x: {"values": np.sort(x, -1), "indices": np.argsort(x, -1, kind="stable")}, dict(rows=3, n=4), {}),
     "top_k": (top_k, dict(rows=3, k=2, n=4), {}),
+    "floor_divide": (np.floor_divide, dict(n=4), {"x": "int32", "y": "int32"}),
     "cast": (lambda x: x.astype(np.float32), dict(n=4), {"x": "int32"}),
     "where": (np.where, dict(n=4), {"c": "bool"}),
     "masked_fill": (lambda x, mask: np.where(mask, 0.0, x), dict(n=4), {"mask": "bool"}),
