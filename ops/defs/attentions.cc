@@ -94,6 +94,12 @@ struct KeyBatches {
     if (!causal.on) return {};
     return IsNotLater(graph, l, s);
   }
+  struct Operands {
+    Expr q, k, v;
+  };
+  Operands ReadOperands(Definition& d) const {
+    return {d.In("q", b + h + l + size), d.In("k", b + hkv + s + size), d.In("v", b + hkv + s + dv)};
+  }
 
   Axis b, h, hkv, l, s, size, dv;
   Flag causal;
@@ -108,9 +114,7 @@ void AttentionLse(Definition& d) {
                  "l must not be more than s with causal=1: the first "
                  "queries would see no key, and have no logarithm"))
     return;
-  const Expr q = d.In("q", of.b + of.h + of.l + of.size);
-  const Expr k = d.In("k", of.b + of.hkv + of.s + of.size);
-  const Expr v = d.In("v", of.b + of.hkv + of.s + of.dv);
+  const auto [q, k, v] = of.ReadOperands(d);
   const Expr scores = Contraction(scale * q, OfQueryHeads(k, of.hkv, of.h), of.size);
   const SeenWeights weights(scores, of.SeenKeys(*q.graph), of.s);
   d.Out("o", weights.Average(OfQueryHeads(v, of.hkv, of.h)), of.b + of.h + of.l + of.dv);
@@ -127,9 +131,7 @@ void SinkAttention(Definition& d) {
   const int64_t window = d.Integer("window", "0", "0: all keys", {"0", "3"});
   d.RefuseIf(window < 0, "window must be at least 0");
   if (RefuseHeads(d, of.h, of.hkv)) return;
-  const Expr q = d.In("q", of.b + of.h + of.l + of.size);
-  const Expr k = d.In("k", of.b + of.hkv + of.s + of.size);
-  const Expr v = d.In("v", of.b + of.hkv + of.s + of.dv);
+  const auto [q, k, v] = of.ReadOperands(d);
   const Expr sinks = d.In("sinks", of.h, Role::kOffset);
   std::optional<Expr> seen = of.SeenKeys(*q.graph);
   if (window > 0) {
@@ -149,9 +151,7 @@ void AlibiAttention(Definition& d) {
   const KeyBatches of(d);
   const double scale = ReadScale(d, of.size);
   if (RefuseHeads(d, of.h, of.hkv)) return;
-  const Expr q = d.In("q", of.b + of.h + of.l + of.size);
-  const Expr k = d.In("k", of.b + of.hkv + of.s + of.size);
-  const Expr v = d.In("v", of.b + of.hkv + of.s + of.dv);
+  const auto [q, k, v] = of.ReadOperands(d);
   const Expr slopes = d.In("slopes", of.h, Role::kOffset);
   Graph& graph = *q.graph;
   const Expr stands = Index(graph, of.l) + static_cast<double>(of.s.extent - of.l.extent);
@@ -169,9 +169,7 @@ void AttentionBackward(Definition& d) {
   const double scale = ReadScale(d, of.size);
   if (RefuseHeads(d, of.h, of.hkv)) return;
   const Axis shared = d.FixedAxis("h/hkv", of.h.extent / of.hkv.extent);
-  const Expr q = d.In("q", of.b + of.h + of.l + of.size);
-  const Expr k = d.In("k", of.b + of.hkv + of.s + of.size);
-  const Expr v = d.In("v", of.b + of.hkv + of.s + of.dv);
+  const auto [q, k, v] = of.ReadOperands(d);
   const Expr dout = d.In("dout", of.b + of.h + of.l + of.dv);
   const Expr keys = OfQueryHeads(k, of.hkv, of.h), values = OfQueryHeads(v, of.hkv, of.h);
   const SeenWeights weights(Contraction(scale * q, keys, of.size), of.SeenKeys(*q.graph), of.s);

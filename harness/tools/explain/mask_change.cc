@@ -13,8 +13,9 @@ void AddMasks(const Problem& problem, std::vector<CaseChange>& changes) {
 
 std::optional<Problem> BindMasked(const Operator& op, const Problem& problem) {
   CaseSpec spec = problem.spec;
-  std::erase_if(spec.attrs, [](const auto& attr) { return attr.first == "causal" || attr.first == "align"; });
-  std::erase_if(spec.attrs, [](const auto& attr) { return attr.first == "mask"; });
+  for (const char* key : {"causal", "align", "mask"}) {
+    std::erase_if(spec.attrs, [key](const auto& attr) { return attr.first == key; });
+  }
   spec.attrs.emplace_back("mask", "bool");
   const auto canonical = Canonicalise(spec, op.schema());
   if (!canonical) return std::nullopt;

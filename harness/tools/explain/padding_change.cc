@@ -24,6 +24,11 @@ std::vector<int64_t> FindMargins(const Problem& problem) {
   return margins;
 }
 
+Shape Widen(Shape shape, const std::vector<int64_t>& margins) {
+  for (size_t axis = 0; axis < shape.size(); ++axis) shape[axis] += 2 * margins[axis];
+  return shape;
+}
+
 int64_t FindPadded(OperandChange kind, int64_t i, int64_t extent) {
   switch (kind) {
     case OperandChange::kPaddedByMirror:
@@ -47,8 +52,7 @@ void AddPaddings(const Problem& problem, std::vector<CaseChange>& changes) {
 
 std::optional<Problem> BindPadded(const Operator& op, const Problem& problem, const CaseChange& change) {
   CaseSpec spec = problem.spec;
-  Shape shape = problem.inputs[0].shape;
-  for (size_t axis = 0; axis < shape.size(); ++axis) shape[axis] += 2 * change.margins[axis];
+  const Shape shape = Widen(problem.inputs[0].shape, change.margins);
   const Shape image(shape.begin() + 2, shape.end());
   std::erase_if(spec.attrs, [](const auto& attr) { return attr.first == "pad"; });
   for (auto& [key, value] : spec.attrs) {
@@ -65,8 +69,7 @@ std::optional<Problem> BindPadded(const Operator& op, const Problem& problem, co
 }
 
 Tensor PadTensor(const Tensor& tensor, const CaseChange& change) {
-  Shape shape = tensor.shape();
-  for (size_t axis = 0; axis < shape.size(); ++axis) shape[axis] += 2 * change.margins[axis];
+  const Shape shape = Widen(tensor.shape(), change.margins);
   Tensor padded(tensor.dtype(), shape);
   const Shape from = RowMajorStrides(tensor.shape()), to = RowMajorStrides(shape);
   const auto size = static_cast<size_t>(SizeOf(tensor.dtype()));
