@@ -64,7 +64,7 @@ class OddOnes {
     });
     std::vector<const Record*> pointers;
     for (const Record& r : records_) pointers.push_back(&r);
-    for (const CaseBetween& of : CompareInCases(pointers)) {
+    for (const ComparedResults& of : CompareInCases(pointers)) {
       const std::string text = OddOneOutText(of);
       if (!text.empty()) texts_[{of.case_id, NameBetween(*of.results[*of.odd])}] = text;
     }

@@ -167,7 +167,7 @@ int64_t CallsOf(const Record& record) {
 }
 
 // A case on a backend: it passes where some implementation does and none fails.
-struct CalledCase {
+struct CallStatus {
   int64_t calls = 0;
   bool passes = false, fails = false;
 };
@@ -175,11 +175,11 @@ struct CalledCase {
 // "; weighted by calls, cpu 100 %, onednn 99.2 % pass", where suites say how often a program calls their cases; else
 // "".
 std::string CallsText(const RecordView& records) {
-  std::map<std::string, std::map<std::string, CalledCase>> backends;
+  std::map<std::string, std::map<std::string, CallStatus>> backends;
   for (const Record& r : records) {
     const int64_t calls = CallsOf(r);
     if (calls == 0) continue;
-    CalledCase& called = backends[r.backend][r.case_id];
+    CallStatus& called = backends[r.backend][r.case_id];
     called.calls = calls;
     called.passes = called.passes || r.outcome == "pass";
     called.fails = called.fails || (r.outcome != "pass" && r.outcome != "unsupported");

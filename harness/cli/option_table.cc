@@ -147,7 +147,7 @@ Rows MakeBackendsRows() {
        "interpreter for files of kernels and of definitions; default: $ASSAY_PYTHON (set by an installed package), "
        "that of $VIRTUAL_ENV, "
        "else python3",
-       {.value = "PATH", .everyday = true, .effect = Effect::kCarried}},
+       {.value = "PATH", .effect = Effect::kCarried}},
       {"--impl",
        Field<&RunOptions::backend, &BackendOptions::implementations>(),
        "only these implementations, comma separated",
@@ -214,7 +214,7 @@ Rows MakeCourseRows() {
       {"--jobs",
        Field<&RunOptions::jobs>(),
        "threads of the host, and workers that judge at a time; default: all cores, and one worker more",
-       {.limits = {kThreadLimits.least, kThreadLimits.most}, .everyday = true}},
+       {.limits = {kThreadLimits.least, kThreadLimits.most}}},
       {"--maxfail",
        Field<&RunOptions::most_failures>(),
        "stop after this many failures; --resume continues",
@@ -227,7 +227,7 @@ Rows MakeCourseRows() {
       {"--repeat",
        Field<&RunOptions::repeat>(),
        "judge everything this many times, in random order; a result whose verdicts differ is flaky",
-       {.limits = {1, 1'000'000'000}, .everyday = true, .effect = Effect::kCarried, .recorded = true}},
+       {.limits = {1, 1'000'000'000}, .effect = Effect::kCarried, .recorded = true}},
       {"--for",
        Field<&RunOptions::time>(),
        "repeat for this long: 90s, 10m, 8h; each case at least once, and at most --repeat times",

@@ -103,7 +103,7 @@ class Loop {
   const PlannedCase& CaseAt(size_t index) const { return schedule_.cases()[index]; }
 
   void Prepare(const Step& step) {
-    std::vector<WantedCase> cases;
+    std::vector<PrefetchRequest> cases;
     for (size_t i = step.begin; i < step.end; ++i) cases.push_back({CaseAt(i).Bound(), LimitsOf(policy_, CaseAt(i))});
     prefetch_.Begin(std::move(cases));
   }

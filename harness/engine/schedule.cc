@@ -26,8 +26,8 @@ std::vector<std::string> ListRunningBackends(const std::vector<Device>& devices)
 
 }  // namespace
 
-CaseLimits LimitsOf(const RunPolicy& policy, const PlannedCase& planned) {
-  CaseLimits limits = policy.limits;
+PrepareLimits LimitsOf(const RunPolicy& policy, const PlannedCase& planned) {
+  PrepareLimits limits = policy.limits;
   if (limits.sample == 0) limits.sample = planned.sample;
   return limits;
 }

@@ -36,8 +36,8 @@ struct Repetition {
 struct RunPolicy {
   RunnerSettings runner;
   std::string tier;
-  CaseLimits limits;  // limits.sample: of every case; 0: as its suite says
-  int rounds = 1;     // of timing
+  PrepareLimits limits;  // limits.sample: of every case; 0: as its suite says
+  int rounds = 1;        // of timing
   RetrySettings retries;
   Repetition repetition;
   bool all_in_turns = false;            // all results of a case are timed in turns, not only those of one name
@@ -52,7 +52,7 @@ struct RunPolicy {
 };
 
 // The run's limits, with the sample that the case's suite asks for where the run asks for none.
-CaseLimits LimitsOf(const RunPolicy& policy, const PlannedCase& planned);
+PrepareLimits LimitsOf(const RunPolicy& policy, const PlannedCase& planned);
 
 // Gives a run its cases while it lasts, when what comes next depends on what others came to. All calls come from the
 // thread of the run, and no device is at work in them.

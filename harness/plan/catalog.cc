@@ -48,7 +48,7 @@ Status AddCasesFromIds(const std::vector<std::string>& ids, const OpCatalog& ops
   return {};
 }
 
-struct CaseSource {
+struct SuiteSource {
   std::vector<PlannedCase> cases;
   std::string name;    // as the user gave it: "smoke", "--case"
   std::string origin;  // for messages
@@ -65,10 +65,10 @@ Result<SuiteScale> ScaleOf(const PlanOptions& options) {
   return SuiteScale{.divisor = *divisor};
 }
 
-Result<CaseSource> CasesOf(const PlanOptions& options, const OpCatalog& ops) {
+Result<SuiteSource> CasesOf(const PlanOptions& options, const OpCatalog& ops) {
   auto scale = ScaleOf(options);
   if (!scale) return tl::unexpected(scale.error());
-  CaseSource source;
+  SuiteSource source;
   source.name = SuiteName(options);
   if (!source.name.empty()) {
     auto path = FindSuite(source.name, SuiteDirectories());

@@ -36,7 +36,7 @@ std::optional<size_t> FindNearest(const std::vector<const Record*>& results) {
   return static_cast<size_t>(nearest - results.begin());
 }
 
-std::optional<size_t> FindOdd(const CaseBetween& of) {
+std::optional<size_t> FindOdd(const ComparedResults& of) {
   if (of.results.size() < 3) return std::nullopt;
   const auto fails = [](const Record* r) { return FailsByItself(*r); };
   if (std::ranges::count_if(of.results, fails) == 1)
@@ -52,8 +52,8 @@ std::string NameBetween(const Record& record) {
   return record.backend + " " + record.implementation + (is_of_device ? " on " + record.device : "");
 }
 
-std::vector<CaseBetween> CompareInCases(std::span<const Record* const> records) {
-  std::vector<CaseBetween> cases;
+std::vector<ComparedResults> CompareInCases(std::span<const Record* const> records) {
+  std::vector<ComparedResults> cases;
   std::map<std::pair<std::string, std::string>, size_t> places;
   for (const Record* record : records) {
     if (record->output_hash.empty()) continue;  // nothing came of it
@@ -61,8 +61,8 @@ std::vector<CaseBetween> CompareInCases(std::span<const Record* const> records) 
     if (is_new) cases.push_back({.case_id = record->case_id});
     cases[at->second].results.push_back(record);
   }
-  std::erase_if(cases, [](const CaseBetween& of) { return of.results.size() < 2; });
-  for (CaseBetween& of : cases) {
+  std::erase_if(cases, [](const ComparedResults& of) { return of.results.size() < 2; });
+  for (ComparedResults& of : cases) {
     of.equal = GroupEqual(of.results);
     of.nearest = FindNearest(of.results);
     of.odd = FindOdd(of);
@@ -70,13 +70,13 @@ std::vector<CaseBetween> CompareInCases(std::span<const Record* const> records) 
   return cases;
 }
 
-std::vector<PairBetween> ComparePairs(const std::vector<CaseBetween>& cases) {
+std::vector<PairBetween> ComparePairs(const std::vector<ComparedResults>& cases) {
   std::map<std::pair<std::string, std::string>, PairBetween> pairs;
   std::set<std::string> backends;
-  for (const CaseBetween& of : cases) {
+  for (const ComparedResults& of : cases) {
     for (const Record* r : of.results) backends.insert(r->backend);
   }
-  for (const CaseBetween& of : cases) {
+  for (const ComparedResults& of : cases) {
     for (size_t i = 0; i < of.results.size(); ++i) {
       for (size_t j = 0; j < of.results.size(); ++j) {
         const Record &a = *of.results[i], &b = *of.results[j];
@@ -98,7 +98,7 @@ std::vector<PairBetween> ComparePairs(const std::vector<CaseBetween>& cases) {
   return all;
 }
 
-std::string OddOneOutText(const CaseBetween& of) {
+std::string OddOneOutText(const ComparedResults& of) {
   if (!of.odd || !FailsByItself(*of.results[*of.odd])) return "";
   return fmt::format("odd one out: {}, of {} results of this case", NameBetween(*of.results[*of.odd]),
                      of.results.size());

@@ -13,7 +13,7 @@
 namespace assay {
 
 // All that ran one case on equal inputs.
-struct CaseBetween {
+struct ComparedResults {
   std::string case_id;
   std::vector<const Record*> results;
   std::vector<std::vector<size_t>> equal;  // results of equal bits, the largest set first
@@ -23,7 +23,7 @@ struct CaseBetween {
 };
 
 // Cases that at least two of these results ran, in the order of the records.
-std::vector<CaseBetween> CompareInCases(std::span<const Record* const> records);
+std::vector<ComparedResults> CompareInCases(std::span<const Record* const> records);
 
 struct PairBetween {
   std::string first, second;  // names of implementations
@@ -31,13 +31,13 @@ struct PairBetween {
 };
 // Each pair of implementations that ran one case, in the order of their names; of several backends those of different
 // ones.
-std::vector<PairBetween> ComparePairs(const std::vector<CaseBetween>& cases);
+std::vector<PairBetween> ComparePairs(const std::vector<ComparedResults>& cases);
 
 // "cpu naive", or "opencl naive on GPU"
 std::string NameBetween(const Record& record);
 
 // "odd one out: cpu naive, of 4 implementations", where one stands alone and fails; "" elsewhere. For the result of one
 // case beside the others of that case.
-std::string OddOneOutText(const CaseBetween& of);
+std::string OddOneOutText(const ComparedResults& of);
 
 }  // namespace assay

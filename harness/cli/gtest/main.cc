@@ -21,9 +21,9 @@ namespace assay::cli {
 namespace {
 
 // The run that all tests share, made before the first one.
-class CaseRun : public testing::Environment {
+class SharedRun : public testing::Environment {
  public:
-  explicit CaseRun(RunOptions options) : options_(std::move(options)) {}
+  explicit SharedRun(RunOptions options) : options_(std::move(options)) {}
 
   void SetUp() override {
     const std::set<std::string> chosen = ChosenCases();
@@ -84,7 +84,7 @@ std::string DescribeImplementation(const Record& record) {
 
 class CaseTest : public testing::Test {
  public:
-  CaseTest(CaseRun& run, std::string id) : run_(run), id_(std::move(id)) {}
+  CaseTest(SharedRun& run, std::string id) : run_(run), id_(std::move(id)) {}
 
   void TestBody() override {
     const std::vector<Record>& records = run_.RecordsOf(id_);
@@ -107,11 +107,11 @@ class CaseTest : public testing::Test {
   }
 
  private:
-  CaseRun& run_;
+  SharedRun& run_;
   std::string id_;
 };
 
-Result<void> RegisterCases(CaseRun& run) {
+Result<void> RegisterCases(SharedRun& run) {
   const auto planned = PlanCases(run.options().selection);
   if (!planned) return tl::unexpected(planned.error());
   for (const PlannedCase& c : planned->selection.cases) {
@@ -141,7 +141,7 @@ int RunTests(int argc, char** argv) {
   }
   if (const int code = RefuseMistakes(); code != kExitOk) return code;
   if (!options.selection.shard) options.selection.shard = "0/1";  // GoogleTest's own variables are for its tests
-  auto* run = new CaseRun(std::move(options));                    // GoogleTest deletes it
+  auto* run = new SharedRun(std::move(options));                  // GoogleTest deletes it
   testing::AddGlobalTestEnvironment(run);
   if (const auto registered = RegisterCases(*run); !registered) {
     return Complain(kExitUsage, registered.error().message);

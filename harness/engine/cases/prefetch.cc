@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kInterruptPoll{50};
 
-Result<PreparedCase> PrepareOne(const WantedCase& wanted, const std::string& tier, const GoldenStore& store) {
+Result<PreparedCase> PrepareOne(const PrefetchRequest& wanted, const std::string& tier, const GoldenStore& store) {
   const BoundCase& bound = *wanted.bound;
   const SpanContext context(bound.problem.spec.Id(), "", "");
   try {
@@ -33,12 +33,12 @@ Prefetch::~Prefetch() {
   if (thread_.joinable()) thread_.detach();
 }
 
-void Prefetch::Begin(std::vector<WantedCase> group) {
+void Prefetch::Begin(std::vector<PrefetchRequest> group) {
   std::packaged_task<PreparedCases()> task(
       [group = std::move(group), tier = tier_, store = store_, executed = executed_] {
         const ProfiledThread thread("next cases");
         PreparedCases prepared;
-        for (const WantedCase& wanted : group) {
+        for (const PrefetchRequest& wanted : group) {
           prepared.push_back(executed ? PrepareOne(wanted, tier, store) : WithoutData(*wanted.bound, tier));
         }
         return prepared;

@@ -15,9 +15,9 @@ namespace assay {
 using PreparedCases = std::vector<Result<PreparedCase>>;
 
 // A case that is to be prepared, as by PrepareCase.
-struct WantedCase {
+struct PrefetchRequest {
   SharedCase bound;
-  CaseLimits limits;
+  PrepareLimits limits;
 };
 
 class Prefetch {
@@ -29,7 +29,7 @@ class Prefetch {
   ~Prefetch();
 
   // Precondition: what was begun before was taken.
-  void Begin(std::vector<WantedCase> group);
+  void Begin(std::vector<PrefetchRequest> group);
 
   // Whether what was begun, if anything, is ready; false when the user interrupts before.
   bool Await(const std::function<bool()>& interrupted) const;

@@ -156,7 +156,7 @@ Result<PreparedCase> PrepareInputs(const BoundCase& bound) {
 }
 
 Result<PreparedCase> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store,
-                                 MemoryUse use, const CaseLimits& limits) {
+                                 MemoryUse use, const PrepareLimits& limits) {
   if (Status permitted = CheckPermitted(bound.problem, use, tier, limits.most_bytes, limits.sample); !permitted)
     return tl::unexpected(permitted.error());
   const Status fits = CheckFitsHost(bound.problem, use, tier, AvailableBytes, limits.sample);

@@ -24,7 +24,7 @@ struct PreparedOutput {
 };
 
 // The case that devices execute where a sample of it is judged.
-struct WholeCase {
+struct ExecutedData {
   std::vector<Tensor> inputs;
   OutputSample sample;
 };
@@ -36,9 +36,9 @@ struct PreparedCase {
   std::vector<PreparedOutput> outputs;
   std::string input_hash, golden_hash;
   double input_s = 0, golden_s = 0;
-  std::string note;                // of the golden store: a damaged file whose value was computed anew
-  std::string unsaved;             // why the store did not take the golden value
-  std::optional<WholeCase> whole;  // `problem`, `inputs` and `outputs` are a sample of it; none: they are executed
+  std::string note;                   // of the golden store: a damaged file whose value was computed anew
+  std::string unsaved;                // why the store did not take the golden value
+  std::optional<ExecutedData> whole;  // `problem`, `inputs` and `outputs` are a sample of it; none: they are executed
 
   const Golden& golden() const { return outputs[0].golden; }  // of the first output
   const Problem& executed() const { return whole ? whole->sample.whole : problem; }
@@ -78,7 +78,7 @@ Result<PreparedCase> PrepareInputs(const BoundCase& bound);
 Result<PreparedCase> PrepareInputs(const CaseSpec& spec);
 
 // How much of a case is judged, and what that may take.
-struct CaseLimits {
+struct PrepareLimits {
   int64_t sample = 0;  // about so many elements of larger outputs, of which alone golden values are made; 0: all
   double most_bytes = std::numeric_limits<double>::infinity();  // of this host's memory
 };
@@ -86,7 +86,7 @@ struct CaseLimits {
 // `tier` as in ChooseTier. Errors: kUnsupported where it needs more than limits.most_bytes; it does not fit into
 // memory, with what it is for.
 Result<PreparedCase> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store,
-                                 MemoryUse use = MemoryUse::kRun, const CaseLimits& limits = {});
+                                 MemoryUse use = MemoryUse::kRun, const PrepareLimits& limits = {});
 Result<PreparedCase> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store);
 
 // Data of a case that is not executed: it has neither inputs nor golden values.

@@ -20,7 +20,7 @@ using Place = std::tuple<std::string, std::string, std::string>;
 using PlaceCounts = std::map<Place, int64_t>;
 
 // Records and offers of one case.
-struct CaseCounts {
+struct MissingCounts {
   PlaceCounts recorded;
   std::vector<const Offer*> offers;
   bool ran_nowhere = false;
@@ -57,8 +57,8 @@ class RecordGroups {
   }
 
   // Cases are asked for in the plan's order, each of them.
-  CaseCounts Take(uint32_t index) {
-    CaseCounts counts;
+  MissingCounts Take(uint32_t index) {
+    MissingCounts counts;
     for (; next_offer_ < offered_.size() && offered_[next_offer_].first == index; ++next_offer_) {
       counts.offers.push_back(&offers_[offered_[next_offer_].second]);
     }
@@ -79,7 +79,7 @@ class RecordGroups {
 };
 
 // How many records each place should have: a device that made no offer has one, which says why.
-PlaceCounts Planned(const std::vector<PlanDevice>& devices, int shard, const CaseCounts& counts) {
+PlaceCounts Planned(const std::vector<PlanDevice>& devices, int shard, const MissingCounts& counts) {
   PlaceCounts planned;
   for (const PlanDevice& device : devices) {
     if (device.shard < 0 || device.shard == shard) ++planned[{device.backend, device.device, ""}];
@@ -163,7 +163,7 @@ RecordList MakeMissingRecords(const Plan& plan, const std::vector<Offer>& offers
   RecordGroups by_case(plan, offers, records);
   for (uint32_t index = 0; index < plan.entries.size(); ++index) {
     const PlanEntry& entry = plan.entries[index];
-    const CaseCounts counts = by_case.Take(index);
+    const MissingCounts counts = by_case.Take(index);
     if (counts.ran_nowhere || !InShard(entry, plan.shard)) continue;
     for (const auto& [place, planned] : Planned(plan.devices, entry.shard, counts)) {
       const auto recorded = counts.recorded.find(place);

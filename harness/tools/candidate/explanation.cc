@@ -45,7 +45,7 @@ std::string_view AdviceFor(std::string_view what) {
   return "";
 }
 
-std::string CountsText(const CaseCounts& counts, std::string_view set) {
+std::string CountsText(const VerdictCounts& counts, std::string_view set) {
   std::string text = fmt::format("{} of {} {} cases pass", counts.passed, counts.cases, set);
   const auto add = [&](size_t count, std::string_view what) {
     if (count > 0) text += fmt::format(", {} {}", count, what);

@@ -15,12 +15,12 @@ namespace {
 
 constexpr size_t kMostFailures = 20;  // that are described
 
-struct OfCase {
+struct ComparedRecords {
   std::vector<const Record*> candidate, reference;
 };
 
-std::map<std::string, OfCase> RecordGroups(std::span<const Record> records) {
-  std::map<std::string, OfCase> all;
+std::map<std::string, ComparedRecords> RecordGroups(std::span<const Record> records) {
+  std::map<std::string, ComparedRecords> all;
   for (const Record& r : records) {
     if (r.backend == kCandidate) all[r.case_id].candidate.push_back(&r);
     if (r.backend == kReference) all[r.case_id].reference.push_back(&r);
@@ -64,10 +64,10 @@ class Judging {
   }
 
  private:
-  void JudgeCase(const PlannedCase& planned, const char* set, CaseCounts& counts) {
+  void JudgeCase(const PlannedCase& planned, const char* set, VerdictCounts& counts) {
     ++counts.cases;
     const auto found = by_case_.find(planned.spec.Id());
-    const OfCase none, &of = found == by_case_.end() ? none : found->second;
+    const ComparedRecords none, &of = found == by_case_.end() ? none : found->second;
     if (of.candidate.empty() || (run_.has_reference && of.reference.empty())) {
       ++counts.not_run;
     } else if (run_.has_reference && !Has(of.reference, "pass") && !Has(of.reference, "inconclusive")) {
@@ -77,7 +77,7 @@ class Judging {
     }
   }
 
-  void JudgeResults(const OfCase& of, const char* set, CaseCounts& counts) {
+  void JudgeResults(const ComparedRecords& of, const char* set, VerdictCounts& counts) {
     bool failed = false;
     for (const Record* r : of.candidate) {
       out_.suspects += r->result_class == "suspect";
@@ -133,7 +133,7 @@ class Judging {
   }
 
   void Decide() {
-    const CaseCounts &v = out_.visible, &h = out_.hidden;
+    const VerdictCounts &v = out_.visible, &h = out_.hidden;
     if (out_.failures_in_all > 0) {
       out_.verdict = RulingVerdict::kRejected;
       out_.reason = RejectedLine(out_);
@@ -155,7 +155,7 @@ class Judging {
   }
 
   const JudgedRun& run_;
-  const std::map<std::string, OfCase> by_case_;
+  const std::map<std::string, ComparedRecords> by_case_;
   std::vector<SpeedPair> pairs_;
   Ruling out_;
 };

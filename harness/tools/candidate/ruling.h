@@ -18,7 +18,7 @@ enum class RulingVerdict : uint8_t {
 const char* Name(RulingVerdict verdict);  // "accepted"
 
 // Counts of the visible or of the hidden cases.
-struct CaseCounts {
+struct VerdictCounts {
   size_t cases = 0;
   size_t passed = 0;
   size_t inconclusive = 0;  // nothing is wrong, but zeros would have passed as well
@@ -56,7 +56,7 @@ struct Ruling {
   RulingVerdict verdict = RulingVerdict::kError;
   std::string reason;       // in one line
   std::string explanation;  // in words, with what to try
-  CaseCounts visible, hidden;
+  VerdictCounts visible, hidden;
   std::vector<CandidateFailure> failures;  // in the order of the cases; the first one explains
   size_t failures_in_all = 0;
   size_t suspects = 0;       // results that pass, and whose errors are larger than usual

@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-Json CountsJson(const CaseCounts& counts) {
+Json CountsJson(const VerdictCounts& counts) {
   return {{"cases", counts.cases},   {"passed", counts.passed},     {"inconclusive", counts.inconclusive},
           {"failed", counts.failed}, {"disputed", counts.disputed}, {"not_run", counts.not_run}};
 }
@@ -65,7 +65,7 @@ Json SpeedJson(const CandidateSpeed& speed) {
   return json;
 }
 
-std::string LineOf(const char* name, const CaseCounts& counts) {
+std::string LineOf(const char* name, const VerdictCounts& counts) {
   return fmt::format("  {:<8} {:>5} {:>7} {:>7} {:>13} {:>9} {:>8}\n", name, counts.cases, counts.passed, counts.failed,
                      counts.inconclusive, counts.disputed, counts.not_run);
 }

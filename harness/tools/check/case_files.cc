@@ -147,7 +147,7 @@ bool HasReturned(const ReturnedTensors& returned) {
   return false;
 }
 
-Result<LoadedCase> LoadReturned(const ReturnedTensors& returned, const std::string& contract) {
+Result<LoadedOutputs> LoadReturned(const ReturnedTensors& returned, const std::string& contract) {
   auto outputs = LoadOutputs(returned);
   if (!outputs) return tl::unexpected(outputs.error());
   auto user = returned.given ? LoadGivenCase(returned) : MakeSuiteCase(returned.planned, Asker::kCommandLine);
@@ -159,11 +159,11 @@ Result<LoadedCase> LoadReturned(const ReturnedTensors& returned, const std::stri
   }
   auto request = BindOutputs(*user, *std::move(outputs), contract);
   if (!request) return tl::unexpected(request.error());
-  return LoadedCase{*std::move(user), *std::move(request)};
+  return LoadedOutputs{*std::move(user), *std::move(request)};
 }
 
 Record JudgeReturned(const ReturnedTensors& returned, const std::string& contract, const std::string& backend) {
-  const auto judge = [](LoadedCase loaded) { return JudgeUserCase(loaded.request, loaded.user, {}); };
+  const auto judge = [](LoadedOutputs loaded) { return JudgeUserCase(loaded.request, loaded.user, {}); };
   auto judged = LoadReturned(returned, contract).and_then(judge);
   Record record;
   if (judged) {

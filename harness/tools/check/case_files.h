@@ -44,11 +44,11 @@ Result<Returned> ReadManifest(const std::filesystem::path& dir);
 bool HasReturned(const ReturnedTensors& returned);
 
 // The case with its inputs and with what came back, and how it is judged: by `contract`, as JudgeOutputs has it.
-struct LoadedCase {
+struct LoadedOutputs {
   UserTensors user;
   CheckRequest request;
 };
-Result<LoadedCase> LoadReturned(const ReturnedTensors& returned, const std::string& contract);
+Result<LoadedOutputs> LoadReturned(const ReturnedTensors& returned, const std::string& contract);
 
 // The record of one case, of `backend`: what JudgeOutputs finds, or `error` with what is wrong with its files.
 Record JudgeReturned(const ReturnedTensors& returned, const std::string& contract, const std::string& backend);

@@ -188,8 +188,8 @@ class BisectFlow {
   }
 
   const BisectOptions& options_;
-  std::vector<CaseSetting> settings_;
-  std::function<void(CaseSetting&)> prepare_;
+  std::vector<BisectSetting> settings_;
+  std::function<void(BisectSetting&)> prepare_;
   fs::path out_;
   std::vector<std::string> words_;
   std::deque<SettingTrial> trials_;

@@ -52,7 +52,7 @@ class Checkouts {
  public:
   explicit Checkouts(RevisionSearch search) : search_(std::move(search)), folder_(fs::absolute(search_.folder)) {}
 
-  void Prepare(CaseSetting& setting) const {
+  void Prepare(BisectSetting& setting) const {
     const fs::path place = folder_ / setting.folder, mark = folder_ / (setting.folder + ".built");
     for (size_t i = 0; i + 1 < search_.files.size(); i += 2) {
       const std::string& file = search_.files[i + 1];
@@ -170,7 +170,7 @@ Result<SettingsToTry> ListRevisionSettings(const RevisionSearch& search) {
     return UsageError(fmt::format("--git: more than {} commits lie between {} and {}; give two that are nearer",
                                   kMostCommits, search.good, search.bad));
   }
-  settings.prepare = [checkouts = Checkouts(search)](CaseSetting& setting) { checkouts.Prepare(setting); };
+  settings.prepare = [checkouts = Checkouts(search)](BisectSetting& setting) { checkouts.Prepare(setting); };
   return settings;
 }
 

@@ -51,7 +51,7 @@ class VersionEnvironments {
   VersionEnvironments(PackageSearch search, std::string package)
       : search_(std::move(search)), package_(std::move(package)) {}
 
-  void Prepare(CaseSetting& setting) const {
+  void Prepare(BisectSetting& setting) const {
     const fs::path place = search_.folder / setting.name;
     const std::string python = (fs::absolute(place) / "bin/python").string();
     setting.words = {"--python", python};
@@ -127,7 +127,7 @@ Result<SettingsToTry> ListPackageSettings(const PackageSearch& search) {
   for (auto version = first; version <= last; ++version) {
     settings.list.push_back({.name = fmt::format("{}=={}", range->package, *version)});
   }
-  settings.prepare = [environments = VersionEnvironments(search, range->package)](CaseSetting& setting) {
+  settings.prepare = [environments = VersionEnvironments(search, range->package)](BisectSetting& setting) {
     environments.Prepare(setting);
   };
   return settings;

@@ -14,8 +14,8 @@
 
 namespace assay::cli {
 
-// Runs one case under one setting, in processes of its own.
-struct CaseSetting {
+// A setting under which the case runs in processes of its own.
+struct BisectSetting {
   std::string name;                         // "ONEDNN_MAX_CPU_ISA=AVX2", "numpy==1.26.4", "8d3c0f1a2b4c shorter sums"
   std::vector<std::string> variables = {};  // "NAME=value"
   std::vector<std::string> words = {};      // options of `assay run`
@@ -30,12 +30,12 @@ LimitedOutput RunWithErrors(double limit_s, const std::vector<std::string>& word
 std::string LastLine(const std::string& text);
 
 // Runs the case twice, into folders below `out`. `words`: the options of `assay run` that all settings share.
-SettingTrial TryCase(const CaseSetting& setting, const std::vector<std::string>& words,
+SettingTrial TryCase(const BisectSetting& setting, const std::vector<std::string>& words,
                      const std::filesystem::path& out);
 
 struct SettingsToTry {
-  std::vector<CaseSetting> list;
-  std::function<void(CaseSetting&)> prepare = {};  // called before a setting is tried; may be empty
+  std::vector<BisectSetting> list;
+  std::function<void(BisectSetting&)> prepare = {};  // called before a setting is tried; may be empty
 };
 
 // "NAME=a,b,c".

@@ -61,7 +61,7 @@ class KeptOutputs {
   explicit KeptOutputs(fs::path run) : run_(std::move(run)) {}
 
   // How the results of a case differ; nullopt: fewer than two of them are kept.
-  std::optional<std::pair<std::string, Json>> Compare(const CaseBetween& of) {
+  std::optional<std::pair<std::string, Json>> Compare(const ComparedResults& of) {
     const auto spec = ParseId(of.case_id);
     if (!spec || OperatorRegistry::Global().Find(spec->op) == nullptr) return std::nullopt;
     CaseWithOutputs read;
@@ -101,13 +101,13 @@ std::string NumberText(const Number& number) {
   return number ? fmt::format("{:.3g}", *number) : "-";
 }
 
-std::string NamesText(const CaseBetween& of, const std::vector<size_t>& set) {
+std::string NamesText(const ComparedResults& of, const std::vector<size_t>& set) {
   std::vector<std::string> names;
   for (const size_t i : set) names.push_back(NameBetween(*of.results[i]));
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string CaseText(const CaseBetween& of, const std::optional<std::pair<std::string, Json>>& kept) {
+std::string CaseText(const ComparedResults& of, const std::optional<std::pair<std::string, Json>>& kept) {
   std::string text = of.case_id + "\n";
   size_t width = 0;
   for (const Record* r : of.results) width = std::max(width, NameBetween(*r).size());
@@ -127,7 +127,7 @@ std::string CaseText(const CaseBetween& of, const std::optional<std::pair<std::s
   return text;
 }
 
-Json CaseJson(const CaseBetween& of, const std::optional<std::pair<std::string, Json>>& kept) {
+Json CaseJson(const ComparedResults& of, const std::optional<std::pair<std::string, Json>>& kept) {
   const auto number = [](const Number& n) { return n ? Json(*n) : Json(); };
   Json json = {{"case_id", of.case_id}, {"results", Json::array()}, {"equal_bits", Json::array()}};
   for (const Record* r : of.results) {
@@ -149,7 +149,7 @@ Json CaseJson(const CaseBetween& of, const std::optional<std::pair<std::string, 
 }
 
 // All cases together: pairs of implementations, and how often each is the odd one out.
-std::string SummaryText(const std::vector<CaseBetween>& cases) {
+std::string SummaryText(const std::vector<ComparedResults>& cases) {
   const std::vector<PairBetween> pairs = ComparePairs(cases);
   const auto name_of = [](const PairBetween& pair) { return pair.first + " and " + pair.second; };
   size_t width = 4;
@@ -161,7 +161,7 @@ std::string SummaryText(const std::vector<CaseBetween>& cases) {
                         pair.first_nearer, pair.second_nearer);
   }
   std::map<std::string, int64_t> odd;
-  for (const CaseBetween& of : cases) {
+  for (const ComparedResults& of : cases) {
     if (of.odd) ++odd[NameBetween(*of.results[*of.odd])];
   }
   for (const auto& [name, count] : odd)
@@ -169,7 +169,7 @@ std::string SummaryText(const std::vector<CaseBetween>& cases) {
   return text;
 }
 
-Json SummaryJson(const std::vector<CaseBetween>& cases) {
+Json SummaryJson(const std::vector<ComparedResults>& cases) {
   Json json = {{"cases", cases.size()}, {"pairs", Json::array()}, {"odd_one_out", Json::object()}};
   for (const PairBetween& pair : ComparePairs(cases)) {
     json["pairs"].push_back({{"first", pair.first},
@@ -179,7 +179,7 @@ Json SummaryJson(const std::vector<CaseBetween>& cases) {
                              {"first_nearer", pair.first_nearer},
                              {"second_nearer", pair.second_nearer}});
   }
-  for (const CaseBetween& of : cases) {
+  for (const ComparedResults& of : cases) {
     if (!of.odd) continue;
     Json& count = json["odd_one_out"][NameBetween(*of.results[*of.odd])];
     count = count.is_null() ? 1 : count.get<int64_t>() + 1;
@@ -199,7 +199,7 @@ int Diff(const DiffOptions& options) {
   if (!run) return Complain(kExitUsage, run.error().message);
   const auto records = TakeBackends(*run, options.between);
   if (!records) return Complain(kExitUsage, records.error().message);
-  const std::vector<CaseBetween> cases = CompareInCases(*records);
+  const std::vector<ComparedResults> cases = CompareInCases(*records);
   if (cases.empty()) {
     return Complain(kExitNothing,
                     "no case was computed by two of these implementations on equal inputs; give more with --between");
@@ -209,7 +209,7 @@ int Diff(const DiffOptions& options) {
   std::string text;
   Json json = {{"differing", Json::array()}};
   size_t shown = 0, differing = 0, without = 0;
-  for (const CaseBetween& of : cases) {
+  for (const ComparedResults& of : cases) {
     if (of.equal.size() < 2 || ++differing > options.rows) continue;
     ++shown;
     const auto kept = kept_outputs.Compare(of);

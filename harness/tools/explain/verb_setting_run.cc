@@ -15,7 +15,7 @@ namespace {
 constexpr double kMostSeconds = 3600;
 
 // The line that runs the result again under the setting.
-std::string MakeLine(const CaseSetting& setting, const Record& record) {
+std::string MakeLine(const BisectSetting& setting, const Record& record) {
   std::string line;
   for (const std::string& variable : setting.variables) {
     const size_t equals = variable.find('=');
@@ -24,7 +24,7 @@ std::string MakeLine(const CaseSetting& setting, const Record& record) {
   return line + record.reproduce;
 }
 
-std::vector<SettingResult> ReadResults(const CaseSetting& setting, const RecordList& records, std::string& why_none) {
+std::vector<SettingResult> ReadResults(const BisectSetting& setting, const RecordList& records, std::string& why_none) {
   std::vector<SettingResult> results;
   for (const Record& r : records) {
     if (r.verdict == "unsupported" || r.verdict == "unavailable" || r.verdict == "missing") {
@@ -37,7 +37,7 @@ std::vector<SettingResult> ReadResults(const CaseSetting& setting, const RecordL
   return results;
 }
 
-SettingTrial RunOnce(const CaseSetting& setting, const std::vector<std::string>& words, const fs::path& folder) {
+SettingTrial RunOnce(const BisectSetting& setting, const std::vector<std::string>& words, const fs::path& folder) {
   std::vector<std::string> all{"env"};
   all.insert(all.end(), setting.variables.begin(), setting.variables.end());
   for (const std::string& word : {fs::read_symlink("/proc/self/exe").string(), std::string("run")}) all.push_back(word);
@@ -81,7 +81,7 @@ std::string LastLine(const std::string& text) {
   return last;
 }
 
-SettingTrial TryCase(const CaseSetting& setting, const std::vector<std::string>& words, const fs::path& out) {
+SettingTrial TryCase(const BisectSetting& setting, const std::vector<std::string>& words, const fs::path& out) {
   if (!setting.problem.empty())
     return {.setting = setting.name, .results = {}, .not_tried = setting.problem, .unsteady = {}};
   std::string folder = setting.folder.empty() ? setting.name : setting.folder;

@@ -65,12 +65,12 @@ std::vector<NamedTensor> ReadTensors(const Json& described, ReaderOutput& output
 }
 
 // A case without data, which may be stated again.
-struct TakenCase {
+struct Taken {
   std::string reason;  // why it was refused; "": it is mapped
   bool other_types = false;
 };
 
-TakenCase TakeCase(const Json& line, ReaderOutput& output, Imports& imports) {
+Taken TakeCase(const Json& line, ReaderOutput& output, Imports& imports) {
   const ForeignCase from{line.at("where"), line.at("text")};
   CaseSpec spec{.op = line.at("op"), .dtypes = {}, .attrs = line.at("attrs").get<AttrList>(), .fill = line.at("fill")};
   for (const std::string name : line.at("dtypes")) spec.dtypes.push_back(*ParseDType(name));
@@ -80,9 +80,9 @@ TakenCase TakeCase(const Json& line, ReaderOutput& output, Imports& imports) {
     const auto added = AddDefinitions(JoinDefinitions({DumpJson(line.at("definition"))}), "the definition");
     if (!added) defined = tl::unexpected(added.error());
   }
-  TakenCase taken{defined ? "" : defined.error().message, line.at("other_types")};
+  Taken taken{defined ? "" : defined.error().message, line.at("other_types")};
   if (line.contains("inputs")) {
-    CaseTensors tensors;
+    ForeignTensors tensors;
     tensors.inputs = ReadTensors(line.at("inputs"), output);
     tensors.outputs = ReadTensors(line.at("outputs"), output);
     if (defined) imports.AddWithTensors(from, std::move(spec), label, std::move(tensors));
@@ -95,9 +95,9 @@ TakenCase TakeCase(const Json& line, ReaderOutput& output, Imports& imports) {
 }
 
 // `again`: pairs of a case's number and how often it was stated again.
-void CountAgain(const Json& again, const std::vector<TakenCase>& taken, Imports& imports) {
+void CountAgain(const Json& again, const std::vector<Taken>& taken, Imports& imports) {
   for (const Json& one : again) {
-    const TakenCase& found = taken.at(one.at(0));
+    const Taken& found = taken.at(one.at(0));
     const size_t count = one.at(1);
     if (!found.reason.empty()) {
       imports.CountRefused(found.reason, count);
@@ -109,7 +109,7 @@ void CountAgain(const Json& again, const std::vector<TakenCase>& taken, Imports&
 }
 
 Status TakeLines(const std::string& python, ReaderOutput& output, Imports& imports) {
-  std::vector<TakenCase> taken;
+  std::vector<Taken> taken;
   while (const std::optional<Json> line = output.ReadLine()) {
     if (line->contains("done")) return {};
     if (line->contains("error")) return UsageError(line->at("error"));
@@ -122,7 +122,7 @@ Status TakeLines(const std::string& python, ReaderOutput& output, Imports& impor
     } else if (line->contains("reason")) {
       imports.Refuse({line->at("where"), line->at("text")}, line->at("reason"));
     } else {
-      TakenCase one = TakeCase(*line, output, imports);
+      Taken one = TakeCase(*line, output, imports);
       if (!line->contains("inputs")) taken.push_back(std::move(one));
     }
   }

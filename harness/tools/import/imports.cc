@@ -83,7 +83,7 @@ std::string Imports::Add(const ForeignCase& from, CaseSpec spec, std::string_vie
   return "";
 }
 
-void Imports::AddWithTensors(const ForeignCase& from, CaseSpec spec, std::string_view label, CaseTensors tensors) {
+void Imports::AddWithTensors(const ForeignCase& from, CaseSpec spec, std::string_view label, ForeignTensors tensors) {
   auto imported = Bind(from, std::move(spec), label);
   if (!imported) return Refuse(from, imported.error().message);
   const Problem& problem = imported->bound->problem;

@@ -21,7 +21,7 @@ struct ForeignCase {
 };
 
 // Tensors that the other project has of a case, by the names of assay's operands; in assay's shapes.
-struct CaseTensors {
+struct ForeignTensors {
   std::vector<NamedTensor> inputs, outputs;
 };
 
@@ -30,17 +30,17 @@ struct ImportedCase {
   std::string label;  // its name there, fit for a tag; ""
   std::string where;  // of the first one that became this case
   SharedCase bound;
-  CaseTensors tensors = {};
+  ForeignTensors tensors = {};
 };
 
-struct UnmappedCase {
+struct Unmapped {
   ForeignCase from;
   std::string reason;
 };
 
 class Imports {
  public:
-  using Callback = std::function<void(const UnmappedCase&)>;
+  using Callback = std::function<void(const Unmapped&)>;
 
   // `callback` hears of each case that has no counterpart; empty: nobody does.
   explicit Imports(OpCatalog ops, Callback callback = {}) : ops_(std::move(ops)), callback_(std::move(callback)) {}
@@ -51,7 +51,7 @@ class Imports {
   void CountAgain(size_t count) { mapped_ += count; }  // a mapped case, stated so many times more
   // Adds a case with data. It stays separate from other cases of its shape. It is unmapped if the tensors are not its
   // operands.
-  void AddWithTensors(const ForeignCase& from, CaseSpec spec, std::string_view label, CaseTensors tensors);
+  void AddWithTensors(const ForeignCase& from, CaseSpec spec, std::string_view label, ForeignTensors tensors);
   void Refuse(const ForeignCase& from, const std::string& reason);
   void CountRefused(const std::string& reason, size_t count);  // the callback does not hear of them
   // Notes an option that does not change the computation, or whose effect is unknown.

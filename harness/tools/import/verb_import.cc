@@ -73,7 +73,7 @@ Status CheckOut(const ImportOptions& options) {
   return CheckMayWrite({"--out", DefinitionsFile(options), definitions}, read);
 }
 
-void TellUnmapped(const UnmappedCase& unmapped) {
+void TellUnmapped(const Unmapped& unmapped) {
   constexpr size_t kMostBytes = 600;
   const std::string line = fmt::format("{}: {}: {}", unmapped.from.where, unmapped.from.text, unmapped.reason);
   Print(CleanText(line, kMostBytes) + "\n");

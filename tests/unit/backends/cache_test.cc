@@ -5,6 +5,8 @@
 
 #include <fstream>
 
+#include "tests/unit/temporary_folder.h"
+
 namespace plugin {
 namespace {
 
@@ -12,16 +14,14 @@ namespace fs = std::filesystem;
 
 class CacheFolder : public testing::Test {
  protected:
-  CacheFolder() : root_(fs::path(testing::TempDir()) / "assay_cache_test") { fs::remove_all(root_); }
-  ~CacheFolder() override { fs::remove_all(root_); }
-
   void Add(int cpu, int index, const char* level, const char* type, const char* size, const char* shared) {
     const fs::path folder = root_ / ("cpu" + std::to_string(cpu)) / "cache" / ("index" + std::to_string(index));
     fs::create_directories(folder);
     const auto write = [&](const char* name, const char* text) { std::ofstream(folder / name) << text << '\n'; };
     write("level", level), write("type", type), write("size", size), write("shared_cpu_list", shared);
   }
-  const fs::path root_;
+  const assay::TemporaryFolder files_;
+  const fs::path root_ = files_.Path("");
 };
 
 TEST_F(CacheFolder, CountsEachLastLevelCacheOnce) {

@@ -7,6 +7,7 @@
 
 #include "harness/engine/cases/prepared_case.h"
 #include "ops/formula_operator.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace assay {
 namespace {
@@ -28,9 +29,8 @@ TEST(SecondSet, HoldsOtherDataWithItsOwnGolden) {
 }
 
 TEST(Case, HasAGoldenValueOfEachOutputFromTheStoreToo) {
-  const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "golden_of_outputs";
-  std::filesystem::remove_all(root);
-  const GoldenStore store(root);
+  const TemporaryFolder folder;
+  const GoldenStore store(folder.Path(""));
   const CaseSpec spec = ParseId("layer_norm/f32/rows=3,n=20,stats=1/fill=normal/seed=0").value();
   const PreparedCase made = PrepareCase(spec, "auto", store).value();
   ASSERT_EQ(made.outputs.size(), 3U);
@@ -44,13 +44,11 @@ TEST(Case, HasAGoldenValueOfEachOutputFromTheStoreToo) {
   const PreparedCase again = PrepareCase(spec, "auto", store).value();
   for (size_t k = 0; k < 3; ++k) EXPECT_EQ(again.outputs[k].golden.value, made.outputs[k].golden.value) << k;
   EXPECT_EQ(again.golden_hash, made.golden_hash);
-  std::filesystem::remove_all(root);
 }
 
 TEST(SampledCase, HasGoldenValuesOfItsElementsAlone) {
-  const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "golden_of_samples";
-  std::filesystem::remove_all(root);
-  const GoldenStore store(root);
+  const TemporaryFolder folder;
+  const GoldenStore store(folder.Path(""));
   const BoundCase bound = **BindCase(ParseId("softmax/f32/shape=64x9x40,axis=1/fill=normal/seed=0").value());
   const PreparedCase whole = PrepareCase(bound, "auto", store).value();
   const PreparedCase made = PrepareCase(bound, "auto", store, MemoryUse::kRun, {.sample = 500}).value();
@@ -67,14 +65,12 @@ TEST(SampledCase, HasGoldenValuesOfItsElementsAlone) {
   const PreparedCase again = PrepareCase(bound, "auto", store, MemoryUse::kRun, {.sample = 500}).value();
   EXPECT_EQ(again.golden_hash, made.golden_hash);
   EXPECT_NE(again.golden_hash, whole.golden_hash);
-  std::filesystem::remove_all(root);
 }
 
 // The two have the same bytes of inputs, and samples of equal extents.
 TEST(SampledCase, HasNoStoredGoldenValueOfAnotherShape) {
-  const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "golden_of_other_samples";
-  std::filesystem::remove_all(root);
-  const GoldenStore store(root);
+  const TemporaryFolder folder;
+  const GoldenStore store(folder.Path(""));
   const auto prepare = [](const char* id, const GoldenStore& in) {
     return PrepareCase(**BindCase(ParseId(id).value()), "auto", in, MemoryUse::kRun, {.sample = 500}).value();
   };
@@ -82,7 +78,6 @@ TEST(SampledCase, HasNoStoredGoldenValueOfAnotherShape) {
   const char* const other = "softmax/f32/shape=40x9x60,axis=1/fill=normal/seed=0";
   ASSERT_EQ(wide.problem.spec, prepare(other, store).problem.spec);
   EXPECT_EQ(prepare(other, store).golden().value, prepare(other, GoldenStore({})).golden().value);
-  std::filesystem::remove_all(root);
 }
 
 // No operand of a product of one term is large.
@@ -130,9 +125,8 @@ PreparedCase PrepareScaled(const GoldenStore& store, const formula::Definition::
 }
 
 TEST(Case, HasNoGoldenValueOfAFormulaThatWasChanged) {
-  const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "golden_of_formulas";
-  std::filesystem::remove_all(root);
-  const GoldenStore store(root);
+  const TemporaryFolder folder;
+  const GoldenStore store(folder.Path(""));
   const auto author = [](const std::function<formula::Expr(formula::Expr)>& of) {
     return [of](formula::Definition& d) {
       d.SetDoc("y = a function of x");
@@ -148,8 +142,8 @@ TEST(Case, HasNoGoldenValueOfAFormulaThatWasChanged) {
   for (int64_t i = 0; i < 20; ++i) EXPECT_EQ(second.golden().value[i], 2 * first.golden().value[i]);
   EXPECT_EQ(PrepareScaled(store, root_of).golden().value[3], std::fabs(first.golden().value[3] / 1.5));
   EXPECT_EQ(PrepareScaled(store, once).golden().value, first.golden().value);
-  EXPECT_EQ(std::distance(std::filesystem::recursive_directory_iterator(root), {}), 6);  // three folders, three files
-  std::filesystem::remove_all(root);
+  EXPECT_EQ(std::distance(std::filesystem::recursive_directory_iterator(folder.Path("")), {}),
+            6);  // three folders, three files
 }
 
 TEST(Case, HasTwinsThatSayWhichOutputTheyAreOf) {

@@ -16,6 +16,7 @@
 
 #include "harness/core/model/case_spec.h"
 #include "ops/operator.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace assay {
 namespace {
@@ -86,7 +87,8 @@ TEST(CheckFits, ComparesWhatTheCaseNeeds) {
 }
 
 TEST(CheckFileFits, ComparesTwiceTheSizeOfTheFile) {
-  const auto path = std::filesystem::path(::testing::TempDir()) / "assay_large.npy";
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.Path("large.npy");
   std::ofstream(path).put('x');
   std::filesystem::resize_file(path, 160'000'000'000);  // takes no space
   EXPECT_TRUE(CheckFileFits(path, 320e9));
@@ -101,15 +103,12 @@ TEST(CheckFileFits, ComparesTwiceTheSizeOfTheFile) {
 
 class AvailableMemory : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::filesystem::create_directories(folder_);
-    Write("meminfo", "MemTotal: 9000 kB\nMemAvailable: 1000 kB\n");
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  void Write(const char* name, const char* text) const { std::ofstream(folder_ / name) << text; }
+  void SetUp() override { Write("meminfo", "MemTotal: 9000 kB\nMemAvailable: 1000 kB\n"); }
+  void Write(const char* name, const char* text) const { files_.Write(name, text); }
   double Bytes() const { return AvailableBytesIn(folder_ / "meminfo", folder_); }
 
-  const std::filesystem::path folder_ = std::filesystem::path(::testing::TempDir()) / "assay_available_memory";
+  const TemporaryFolder files_;
+  const std::filesystem::path folder_ = files_.Path("");
 };
 
 TEST_F(AvailableMemory, IsTheHostsWithoutALimit) {

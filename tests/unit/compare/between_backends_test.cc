@@ -14,7 +14,7 @@ Record MakeResult(const std::string& name, const std::string& bits, double rms, 
   return r;
 }
 
-std::vector<CaseBetween> Compare(const std::vector<Record>& records) {
+std::vector<ComparedResults> Compare(const std::vector<Record>& records) {
   std::vector<const Record*> pointers;
   for (const Record& r : records) pointers.push_back(&r);
   return CompareInCases(pointers);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "harness/engine/perf/machine_state.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace assay {
 namespace {
@@ -12,9 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Cpus : testing::Test {
-  Cpus() : root(fs::path(testing::TempDir()) / "assay_host_cache_test") { fs::remove_all(root); }
-  ~Cpus() override { fs::remove_all(root); }
-
   void Add(int cpu, int index, const char* level, const char* type, const char* size, const char* shared) const {
     const fs::path cache = root / ("cpu" + std::to_string(cpu)) / "cache" / ("index" + std::to_string(index));
     fs::create_directories(cache);
@@ -23,7 +21,8 @@ struct Cpus : testing::Test {
     std::ofstream(cache / "size") << size << '\n';
     std::ofstream(cache / "shared_cpu_list") << shared << '\n';
   }
-  const fs::path root;
+  const TemporaryFolder files;
+  const fs::path root = files.Path("");
 };
 
 TEST_F(Cpus, HaveEachCacheOfTheLastLevelOnce) {

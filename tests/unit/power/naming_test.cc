@@ -7,19 +7,19 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/tools/power/power_naming.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace assay {
 namespace {
 
 class FaultNaming : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   Result<TrueCauses> Read(const std::string& lines) {
     std::ofstream(folder_ / "causes.txt") << lines;
     return TrueCauses::Read(folder_ / "libassay_corpus.so");
   }
-  const std::filesystem::path folder_ = testing::TempDir() + "assay_naming";
+  const TemporaryFolder files_;
+  const std::filesystem::path folder_ = files_.Path("");
 };
 
 TEST_F(FaultNaming, TheFirstLineThatMatchesIsTheCause) {
