@@ -283,7 +283,17 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, size_t output, std
 }
 
 std::string FormulaOperator::FormulaDigest(const Problem& problem, size_t output) const {
-  return formula::DigestOf(DefinitionOf(problem, output).graph());
+  const Definition definition = DefinitionOf(problem, output);
+  const Graph& graph = definition.graph();
+  const std::string digest = formula::DigestOf(graph);
+  if (!ComputesIntegers(problem, output, graph)) return digest;
+  const Graph limited = LimitToRegisters(graph, TypesOf(problem.inputs), problem.outputs[output].dtype);
+  const bool any_limit = std::ranges::any_of(limited.limits, [](const auto& limit) { return limit.has_value(); });
+  const bool any_wraps = std::ranges::find(limited.wraps, true) != limited.wraps.end();
+  if (!any_limit && !any_wraps) return digest;
+  // Earlier versions stored other values under the graph's digest: those of real products and quotients.
+  const std::string of_registers = digest + " in registers";
+  return HashHex(HashBytes(of_registers.data(), of_registers.size()));
 }
 
 }  // namespace assay

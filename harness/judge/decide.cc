@@ -183,24 +183,50 @@ std::optional<Openness> FindOverflow(const JudgeInputs& evidence) {
                       evidence.contract_word + " acc=f64"};
 }
 
+// Names the data that would have a bound.
+std::string_view RemedyFor(const std::optional<formula::Opening>& opening) {
+  using formula::OpeningKind;
+  switch (opening ? opening->kind : OpeningKind::kRange) {
+    case OpeningKind::kDivisor:
+      return "take data that keep the divisor away from 0, or leave such elements out";
+    case OpeningKind::kDomain:
+      return "take data for which the function is finite, or leave such elements out";
+    case OpeningKind::kNonFinite:
+      return "take finite data, or leave such elements out";
+    case OpeningKind::kCondition:
+    case OpeningKind::kPlace:
+      return "take data that decide it clearly, or leave such elements out";
+    case OpeningKind::kInteger:
+      return "take smaller integers or a wider type, or leave such elements out";
+    default:
+      return "scale the operands down, or leave such rows out";
+  }
+}
+
 // Results that the contract bounds by nothing. Where a wider accumulator of the same range bounds them, they are left
 // open by roundings alone, whatever the size of the operands.
 Openness ExplainUnbounded(const JudgeInputs& evidence) {
+  const MutationPower& power = *evidence.power;
   const std::string count =
-      fmt::format("it promises nothing for {} of {} results", evidence.power->unbounded, NumElements(evidence.shape));
+      fmt::format("it promises nothing for {} of {} results", power.unbounded, NumElements(evidence.shape));
   if (evidence.bounding_contract.empty()) {
-    return {count + ", where something on the way may overflow or the contract leaves the result open",
-            "scale the operands down, or leave such rows out"};
+    const std::string where = power.DescribeOpening();
+    const char* unknown = ", where something on the way may overflow or the contract leaves the result open";
+    return {count + (where.empty() ? unknown : where), std::string(RemedyFor(power.opening))};
   }
   const bool same_range = evidence.declared.acc == Accumulator::kBF16;  // that of f32, which is tried first
+  const bool leaves_range = power.opening && power.opening->kind == formula::OpeningKind::kRange;
   return {fmt::format("{}, which roundings{} on the way leave open", count, same_range ? "" : " or a range that ends"),
           fmt::format("{} '{}' bounds them, if the kernel computes so; else take {}", evidence.contract_word,
-                      evidence.bounding_contract, evidence.sums ? "rows of fewer terms" : "data of smaller results")};
+                      evidence.bounding_contract,
+                      leaves_range    ? "smaller operands"
+                      : evidence.sums ? "rows of fewer terms"
+                                      : "data of smaller results")};
 }
 
 Openness ExplainData(const JudgeInputs& evidence) {
   if (const auto overflow = FindOverflow(evidence)) return *overflow;
-  if (2 * evidence.power->unbounded > NumElements(evidence.shape)) return ExplainUnbounded(evidence);
+  if (2 * evidence.power->unbounded >= NumElements(evidence.shape)) return ExplainUnbounded(evidence);
   if (!evidence.sums)
     return {"", "judge by a tighter contract, or dump data that differ by more than this one resolves"};
   return {"", fmt::format("judge by a tighter contract, or dump results of fewer terms{}",

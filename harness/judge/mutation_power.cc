@@ -18,6 +18,7 @@
 #include "harness/judge/statistic/statistic.h"
 #include "harness/judge/twin_check.h"
 #include "ops/empty_operands.h"
+#include "ops/formula_opening.h"
 
 namespace assay {
 namespace {
@@ -136,13 +137,19 @@ class Mutations {
     if (!caught && power_.missed.empty()) power_.missed = "integer sums kept in f32, though acc=i32 is declared";
   }
 
+  // Elements that accept anything have no result.
   bool IsResult(const Constant& constant) const {
     const std::vector<double>& values = judge_.golden().value;
     const double blank = RoundOut(dtype_, constant.value(values));
-    return std::ranges::all_of(values, [&](double y) {
-      const double rounded = RoundOut(dtype_, y);
-      return rounded == blank || (std::isnan(rounded) && std::isnan(blank));
-    });
+    const bool any_open = !judge_.IsBoundedEverywhere();
+    bool any_judged = false;
+    for (int64_t i = 0; i < std::ssize(values); ++i) {
+      if (any_open && judge_.IsOpen(i)) continue;
+      const double rounded = RoundOut(dtype_, values[static_cast<size_t>(i)]);
+      if (rounded != blank && !(std::isnan(rounded) && std::isnan(blank))) return false;
+      any_judged = true;
+    }
+    return any_judged;
   }
   // Unwritten memory that happens to be NaN is caught by the other prefill, where NaN is the result. Where there are no
   // terms, a constant is the result whatever the data.
@@ -154,14 +161,20 @@ class Mutations {
   void CountUnbounded() {
     if (judge_.IsBoundedEverywhere()) return;
     const int64_t parts = IsComplex(dtype_) ? 2 : 1, n = judge_.golden().size() / parts;
+    int64_t first = -1;
     for (int64_t i = 0; i < n; ++i) {
-      power_.unbounded += judge_.IsOpen(i * parts) || judge_.IsOpen(i * parts + parts - 1) ? 1 : 0;
+      if (!judge_.IsOpen(i * parts) && !judge_.IsOpen(i * parts + parts - 1)) continue;
+      ++power_.unbounded;
+      if (first < 0) first = i;
     }
-    if (!twins_.empty() || power_.unbounded == 0) return;
+    if (power_.unbounded == 0) return;
+    power_.opening = FindOpening(op_, problem_, output_, inputs_, contract_, judge_.golden().tier, first);
+    power_.open_at = IndexText(judge_.golden().shape, first);
+    if (!twins_.empty()) return;
     power_.power = std::min(power_.power, Share(n - power_.unbounded, n));
     if (power_.missed.empty()) {
-      power_.missed =
-          fmt::format("any result of {} of {} outputs, for which the contract bounds nothing", power_.unbounded, n);
+      power_.missed = fmt::format("any result of {} of {} outputs, for which the contract bounds nothing{}",
+                                  power_.unbounded, n, power_.DescribeOpening());
     }
   }
 
@@ -291,6 +304,10 @@ std::vector<int64_t> SampleOutputs(int64_t n) {
   }
   outputs.push_back(n - 1);
   return outputs;
+}
+
+std::string MutationPower::DescribeOpening() const {
+  return opening ? fmt::format(", as at {}, where {}", open_at, opening->text) : "";
 }
 
 std::string MutationPower::DescribeMissedFaults() const {

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "golden/bound/bound.h"
+#include "ops/formula/opening.h"
 #include "ops/operator.h"
 
 namespace assay {
@@ -24,6 +26,12 @@ struct MutationPower {
   // Output elements that accept any result, in one part at least; they count against the case unless a twin runs with
   // it.
   int64_t unbounded = 0;
+  // Where the formula stops promising anything of the first of these, whose index is `open_at`; nullopt: it is not
+  // known.
+  std::optional<formula::Opening> opening;
+  std::string open_at;
+  // ", as at [0,0], where the divisor x - 1 of 1 / (x - 1) may be 0"; "": see `opening`.
+  std::string DescribeOpening() const;
   // Where no twin runs with the case, of up to kZeroSamples outputs: those that some legal order of the terms may make
   // infinite or NaN; those that are at least the smallest normal number, and of these the ones that could be zero.
   int64_t sampled = 0, overflowing = 0, nonzero = 0, zeros_accepted = 0;

@@ -36,6 +36,7 @@ Doubt OfFinite(const Element& e) {
   const bool exact = std::all_of(e.reach, e.reach + e.arity, [](double reach) { return reach == 0; });
   switch (e.function) {
     case Function::kDiv:
+    case Function::kFloorDivide:
       if (exact && e.x[1] == 0) return e.keeps_sign ? Doubt::kCertain : Doubt::kOpen;
       if (e.x[1] == 0 && MayVanish(e, 0)) return Doubt::kOpen;  // 0 / 0
       return e.last && !MayVanish(e, 1) ? Doubt::kCertain : Doubt::kOpen;
@@ -44,12 +45,14 @@ Doubt OfFinite(const Element& e) {
       [[fallthrough]];
     case Function::kSqrt:
     case Function::kLog:
+    case Function::kLog2:
+    case Function::kLog10:
     case Function::kLog1p:
       return exact || e.x[0] + e.reach[0] < (e.function == Function::kLog1p ? -1 : 0) ? Doubt::kCertain : Doubt::kOpen;
     case Function::kExp:
       return e.x[0] - e.reach[0] > std::log(e.range) + 1 || (exact && e.last) ? Doubt::kCertain : Doubt::kOpen;
     default:
-      return e.last && exact ? Doubt::kCertain : Doubt::kOpen;
+      return exact && (e.last || std::isnan(e.z)) ? Doubt::kCertain : Doubt::kOpen;
   }
 }
 

@@ -31,6 +31,8 @@ class Writer {
       default:
         break;
     }
+    const bool drops_axis = IsReduction(node.kind) && graph_.ExtentOf(node.reduced) == 1;
+    if (drops_axis) return Write(node.args[0], depth, inside);
     if (depth == 0) return "...";
     if (IsMean(node)) return fmt::format("mean({})", Write(graph_.At(node.args[0]).args[0], depth - 1, false));
     if (node.kind == Kind::kMap && Info(node.function).infix) {

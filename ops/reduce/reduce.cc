@@ -211,7 +211,7 @@ class Reduce final : public Operator {
                                                std::span<const Tensor> inputs, const Contract& /*contract*/,
                                                int64_t element) const override {
     const ReduceArgs op(problem);
-    if (IsSelection(op.kind) || op.kind == ReduceKind::kProd) return {};
+    if (IsSelection(op.kind) || op.kind == ReduceKind::kProd || ReducesIntegers(problem)) return {};
     std::vector<double> row = op.Row(inputs[0], element);
     if (op.kind == ReduceKind::kLogSumExp) return {Exponentials(std::move(row))};
     if (op.kind == ReduceKind::kL2) std::ranges::transform(row, row.begin(), [](double x) { return x * x; });

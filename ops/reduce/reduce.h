@@ -2,6 +2,7 @@
 // Parts of the operator reduce (reduce.cc): y[kept axes] = kind over the reduced axes of x.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -48,6 +49,45 @@ struct ReduceArgs {
 // The index that max, min, argmax and argmin select: the first best one; NaN beats everything under nan=propagate and
 // loses under nan=ignore (a row of NaN gives 0).
 int64_t SelectedTerm(const ReduceArgs& op, std::span<const double> row);
+
+// Calls use(first, numbers) for stretches of the terms [begin, end) of a row in their order, so that a row of any
+// length takes no memory. Number: double, or int64_t of integers.
+template <class Number, class Use>
+void ForStretches(const ReduceArgs& op, const Tensor& x, int64_t row, int64_t begin, int64_t end, const Use& use) {
+  constexpr int64_t kStretch = 1 << 16;
+  const int64_t size = SizeOf(x.dtype()), origin = op.OffsetOfRow(row);
+  std::vector<Number> numbers(static_cast<size_t>(std::min(kStretch, end - begin)));
+  const auto read = [&](int64_t offset, std::span<Number> to) {
+    const std::byte* from = x.data() + (origin + offset) * size;
+    if constexpr (std::is_same_v<Number, double>) {
+      ToF64(x.dtype(), from, to);
+    } else {
+      ToI64(x.dtype(), from, to);
+    }
+  };
+  for (int64_t first = begin; first < end; first += kStretch) {
+    const auto part = std::span(numbers).first(static_cast<size_t>(std::min(kStretch, end - first)));
+    if (op.dense_rows) {
+      read(first, part);
+    } else {
+      for (size_t k = 0; k < part.size(); ++k)
+        read(op.OffsetOfTerm(first + static_cast<int64_t>(k)), part.subspan(k, 1));
+    }
+    use(first, std::span<const Number>(part));
+  }
+}
+
+// A term with its number.
+struct RowTerm {
+  int64_t index = -1;
+  double number = 0;
+};
+// The term that SelectedTerm selects among all of a row but one; `without`: -1 leaves none out.
+RowTerm SelectFromRow(const ReduceArgs& op, const Tensor& x, int64_t row, int64_t without = -1);
+
+// Whether judging the problem's results reads terms by ForStretches alone, and so needs no memory for each. False of
+// other operators.
+bool ReducesInStretches(const Problem& problem);
 
 // Planes beyond value, magnitude and error: l2 "inverse" (1 / |y|), prod "log2_up", "log2_down" (both >= 0),
 // "lost_infinity"; logsumexp "spread", "log_part", "mean_rank"; "subnormal_mass" where subnormal inputs change the

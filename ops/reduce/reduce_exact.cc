@@ -208,19 +208,15 @@ bool IsNeutral(const ReduceArgs& op, double term) {
 }
 
 // Selections: the second best, as if the winner had not been seen.
-void OmitWinner(const ReduceArgs& op, std::span<const double> row, int64_t output, std::vector<Mutant>& mutants) {
-  const int64_t winner = SelectedTerm(op, row);
+void OmitWinner(const ReduceArgs& op, const Tensor& x, int64_t output, std::vector<Mutant>& mutants) {
   if (op.terms == 1) {
     if (!IsArg(op.kind)) mutants.push_back({output, WantsSmallest(op.kind) ? HUGE_VAL : -HUGE_VAL});
     return;
   }
-  std::vector<double> rest(row.begin(), row.end());
-  rest.erase(rest.begin() + winner);
-  const int64_t second = SelectedTerm(op, rest);
-  const bool tied = Same(rest[second], row[winner]);
+  const RowTerm winner = SelectFromRow(op, x, output), second = SelectFromRow(op, x, output, winner.index);
+  const bool tied = Same(second.number, winner.number);
   if (tied && (!IsArg(op.kind) || op.tie_any)) return;  // an equal value is as good
-  const int64_t index = second + (second >= winner ? 1 : 0);
-  mutants.push_back({output, IsArg(op.kind) ? static_cast<double>(index) : rest[second]});
+  mutants.push_back({output, IsArg(op.kind) ? static_cast<double>(second.index) : second.number});
 }
 
 }  // namespace
@@ -266,7 +262,7 @@ std::vector<Mutant> ReduceOmittedTerms(const Problem& problem, const Tensor& x, 
   std::vector<Mutant> mutants;
   for (int64_t output : outputs) {
     if (IsSelection(op.kind)) {
-      OmitWinner(op, op.Row(x, output), output, mutants);
+      OmitWinner(op, x, output, mutants);
       continue;
     }
     std::vector<double> row;  // read where a closed form does not do

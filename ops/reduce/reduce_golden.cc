@@ -31,10 +31,14 @@ struct Rows {
 
 // body(row) for all rows, on all threads.
 template <class Body>
-void ForRows(const Rows& rows, const Body& body) {
-  ParallelFor(rows.rows, std::max<int64_t>(1, 4096 / rows.terms), [&](int64_t begin, int64_t end) {
+void ForEachRow(int64_t rows, int64_t terms, const Body& body) {
+  ParallelFor(rows, std::max<int64_t>(1, 4096 / terms), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) body(row);
   });
+}
+template <class Body>
+void ForRows(const Rows& rows, const Body& body) {
+  ForEachRow(rows.rows, rows.terms, body);
 }
 
 // Replaces element i by a double-double, whose low part counts as error where the golden carries none.
@@ -221,26 +225,26 @@ Golden LogSumExp(const Rows& rows, Tier tier, bool wide) {
 }
 
 // max, min, argmax, argmin: exact.
-Golden Selection(const ReduceArgs& op, const Rows& rows, double min_normal, bool wide) {
+Golden Selection(const ReduceArgs& op, const Tensor& x, double min_normal, bool wide) {
   Golden golden;
   golden.exact = true;
-  golden.value.resize(static_cast<size_t>(rows.rows));
-  golden.magnitude = golden.sigma = golden.error = Plane(rows.rows, wide);
+  golden.value.resize(static_cast<size_t>(op.rows));
+  golden.magnitude = golden.sigma = golden.error = Plane(op.rows, wide);
   ReduceArgs other = op;
   other.ignore_nan = !op.ignore_nan;
-  Plane other_policy(rows.rows, wide);
-  Plane nan_inputs(rows.rows, false), subnormal(rows.rows, wide), subnormal_winner(rows.rows, false);
-  ForRows(rows, [&](int64_t row) {
-    const std::span<const double> x = rows.Row(row);
-    const int64_t selected = SelectedTerm(op, x);
-    const double best = x[selected];
-    golden.value[row] = IsArg(op.kind) ? static_cast<double>(selected) : best;
+  Plane other_policy(op.rows, wide);
+  Plane nan_inputs(op.rows, false), subnormal(op.rows, wide), subnormal_winner(op.rows, false);
+  ForEachRow(op.rows, op.terms, [&](int64_t row) {
+    const RowTerm selected = SelectFromRow(op, x, row);
+    const double best = selected.number;
+    const RowTerm winner = op.ignore_nan || std::isnan(best) ? SelectFromRow(other, x, row) : selected;
+    golden.value[row] = IsArg(op.kind) ? static_cast<double>(selected.index) : best;
     const double size = std::isfinite(best) ? std::abs(best) : 0;
     golden.magnitude.SetUp(row, size);
-    if (std::ranges::any_of(x, [](double value) { return std::isnan(value); })) {
+    // One of the two policies selects a NaN wherever there is one.
+    if (std::isnan(best) || std::isnan(winner.number)) {
       nan_inputs.Set(row, 1);
-      const int64_t winner = SelectedTerm(other, x);
-      other_policy.Set(row, IsArg(op.kind) ? static_cast<double>(winner) : x[winner]);
+      other_policy.Set(row, IsArg(op.kind) ? static_cast<double>(winner.index) : winner.number);
     }
     // Where subnormals are flushed, a winner below the smallest normal ties with zero and every other subnormal.
     if (std::abs(best) < min_normal) subnormal_winner.Set(row, 1);
@@ -263,10 +267,8 @@ Golden Compute(const ReduceArgs& op, Rows& rows, Tier tier, double min_normal, b
       return L2(rows, tier, min_normal, wide);
     case ReduceKind::kProd:
       return Product(rows, min_normal, wide);
-    case ReduceKind::kLogSumExp:
-      return LogSumExp(rows, tier, wide);
     default:
-      return Selection(op, rows, min_normal, wide);
+      return LogSumExp(rows, tier, wide);
   }
 }
 
@@ -307,27 +309,29 @@ void SetIntegerMagnitudes(const Rows& rows, Golden& golden) {
   });
 }
 
-}  // namespace
-
-Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier) {
-  if (ReducesIntegers(problem)) {
-    Golden golden = FoldIntegers(problem, x);
-    golden.shape = problem.outputs[0].shape;
-    golden.tier = tier;
-    return golden;
-  }
+Golden ComputeReduction(const Problem& problem, const Tensor& x, Tier tier) {
+  if (ReducesIntegers(problem)) return FoldIntegers(problem, x);
   const ReduceArgs op(problem);
   const bool integers = IsInt(x.dtype());
   const bool sums = op.kind == ReduceKind::kSum || op.kind == ReduceKind::kMean;
   const bool wide =
       NeedsWidePlanes(problem.outputs[0].dtype, sums ? LargestFinite(x) * static_cast<double>(op.terms) : 0);
+  const double min_normal = integers ? 0 : FormatOf(x.dtype()).MinNormal();
+  if (IsSelection(op.kind)) return Selection(op, x, min_normal, wide);
   Rows rows{op.Rows(x), op.rows, op.terms, LostTermsRoundoff(x.dtype() == DType::kF64)};
-  Plane operands = IsSelection(op.kind) ? Plane() : LargestOperands(rows, wide);  // before rows are scaled
-  Golden golden = Compute(op, rows, tier, integers ? 0 : FormatOf(x.dtype()).MinNormal(), wide);
+  Plane operands = LargestOperands(rows, wide);  // before rows are scaled
+  Golden golden = Compute(op, rows, tier, min_normal, wide);
   if (sums && x.dtype() == DType::kF64) SumBeyondDouble(op, rows, golden);
   golden.exact |= integers;  // sums of i8 stay far below 2^53
   if (integers && op.kind == ReduceKind::kSum) SetIntegerMagnitudes(rows, golden);
   if (!operands.empty()) golden.extra.emplace_back("largest_operand", std::move(operands));
+  return golden;
+}
+
+}  // namespace
+
+Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier) {
+  Golden golden = ComputeReduction(problem, x, tier);
   golden.shape = problem.outputs[0].shape;
   golden.tier = tier;
   return golden;

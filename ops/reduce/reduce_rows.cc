@@ -2,6 +2,7 @@
 // How a reduction's rows lie in x, and which term a selection selects.
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "harness/core/base/parallel.h"
 #include "ops/binding.h"
@@ -74,6 +75,31 @@ int64_t SelectedTerm(const ReduceArgs& op, std::span<const double> row) {
     if (Beats(op, row[k], row[best])) best = k;
   }
   return best;
+}
+
+RowTerm SelectFromRow(const ReduceArgs& op, const Tensor& x, int64_t row, int64_t without) {
+  RowTerm best;
+  std::mutex mutex;
+  const auto take = [&](int64_t first, std::span<const double> numbers) {
+    const int64_t k = SelectedTerm(op, numbers);
+    const RowTerm found{first + k, numbers[k]};
+    const std::lock_guard lock(mutex);
+    const bool is_first = found.index < best.index && !Beats(op, best.number, found.number);
+    if (best.index < 0 || is_first || Beats(op, found.number, best.number)) best = found;
+  };
+  const auto take_all = [&](int64_t first, int64_t last) {
+    ParallelFor(last - first, int64_t{1} << 20, [&](int64_t begin, int64_t end) {
+      ForStretches<double>(op, x, row, first + begin, first + end, take);
+    });
+  };
+  take_all(0, without < 0 ? op.terms : without);
+  if (without >= 0) take_all(without + 1, op.terms);
+  return best;
+}
+
+bool ReducesInStretches(const Problem& problem) {
+  if (problem.spec.op != "reduce") return false;
+  return ReducesIntegers(problem) || IsSelection(*ParseReduceKind(problem.Text("kind")));
 }
 
 }  // namespace assay

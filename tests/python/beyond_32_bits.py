@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Functions of a framework on arrays of more than 2^31 and 2^32 elements, judged at chosen places: the ends, both sides of
-2^31 and 2^32, borders of blocks and drawn ones. Golden values are those of these places alone, so that memory is the
-operands' own. No test runs it: beyond_32_bits.py --max-memory 10Gi [--column numpy|torch] [CASE ...]."""
+2^31 and 2^32, borders of blocks and drawn ones; and sums and places of integers along one axis of so many. Golden values are
+those of these places alone, so that memory is the operands' own. No test runs it:
+beyond_32_bits.py --max-memory 10Gi [--column numpy|torch] [CASE ...]."""
 import argparse
 import multiprocessing
 import resource
@@ -113,6 +114,22 @@ def constant(column):
     return "reduce", [x], column.total(x), {"axes": 1}
 
 
+def sum_of_ramp(column):
+    x = ramp(ELEMENTS + 4099)
+    return "reduce", [x], column.total(x[None]).reshape(()), {"axes": 0}
+
+
+def sum_of_constant(column):
+    x = np.full(ELEMENTS + 4099, 3, np.int8)
+    return "reduce", [x], column.total(x[None]).reshape(()), {"axes": 0}
+
+
+def place_of_one(column):
+    x = one_hot(1, ELEMENTS + 4099)[0]
+    x[0], x[2**31 + 5] = 0, 1
+    return "reduce", [x], np.asarray(column.argmax(x[None])).reshape(()), {"axes": 0, "kind": "argmax"}
+
+
 def matmul(column):
     a = np.random.default_rng(0).integers(-8, 9, (ELEMENTS // 2**15 + 1, 8)).astype(np.float32)
     b = np.random.default_rng(1).integers(-8, 9, (8, 2**15)).astype(np.float32)
@@ -123,7 +140,8 @@ def matmul(column):
 # Bytes of operands and result; what judging takes beside them is less than a tenth.
 CASES = {"elementwise": (elementwise, 2 * ELEMENTS), "gather": (gather, ELEMENTS), "cumsum": (cumsum, 2 * ELEMENTS),
          "total": (total, ELEMENTS), "argmax": (argmax, ELEMENTS), "constant": (constant, ELEMENTS),
-         "matmul": (matmul, 2 * ELEMENTS)}
+         "sum_of_ramp": (sum_of_ramp, ELEMENTS), "sum_of_constant": (sum_of_constant, ELEMENTS),
+         "place_of_one": (place_of_one, ELEMENTS), "matmul": (matmul, 2 * ELEMENTS)}
 
 
 def damage(y):

@@ -5,6 +5,7 @@
 
 #include "harness/engine/cases/prepared_case.h"
 #include "harness/judge/hypotheses/weaker_arithmetic.h"
+#include "ops/reduce/reduce.h"
 
 namespace assay {
 namespace {
@@ -65,7 +66,8 @@ double BytesNeeded(const Problem& problem, MemoryUse use, const std::string& tie
   }
   const OutputMemory own = op == nullptr ? OutputMemory() : op->traits().memory;
   const bool reproducible = ChooseTier(tier, problem) == Tier::kReproducible;
-  const double judged = BytesOf(problem, {{40, 2, 0}, {own.judgement, 2, 24}}, reproducible);
+  const double of_input = ReducesInStretches(problem) ? 0 : 40;
+  const double judged = BytesOf(problem, {{of_input, 2, 0}, {own.judgement, 2, 24}}, reproducible);
   if (use == MemoryUse::kJudgement) return judged;
   const double right = BytesOf(problem, {{58, 2, 0}, {own.run, 6, 208}}, reproducible);
   const double images = BytesOf(problem, {{0, 4, 0}, {0, 4, 0}}, false);

@@ -4,7 +4,7 @@
 // `size` bytes each. `judgement` and `run` come from the operator (OutputMemory). Numbers in [] count only if golden
 // values are reproducible.
 //
-//   judging foreign tensors        input 40 + 2 size, output `judgement` + 2 size [+ 24]
+//   judging foreign tensors        input 40 + 2 size (2 size of ReducesInStretches), output `judgement` + 2 size [+ 24]
 //   a run with right results       input 58 + 2 size, output `run` + 6 size [+ 208], and twice as much again, up to
 //                                  128 MiB: what is freed is kept, and twins are where a case is not large
 //   a run with wrong results       as judging, and the images of operands and the golden values of HypothesisGoldens

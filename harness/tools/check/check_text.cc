@@ -108,10 +108,13 @@ std::string WeakerArithmeticLines(const CheckResult& result, Asker asker) {
 }
 
 // Notes how many results the contract leaves unjudged.
-std::string OpenLine(const JudgeInputs& evidence) {
+std::string OpenLine(const OutputFindings& findings) {
+  const JudgeInputs& evidence = findings.evidence;
   if (!evidence.power || evidence.power->unbounded == 0) return "";
-  return fmt::format("note: {} of {} results were not judged: the contract gives no bound for them\n",
-                     evidence.power->unbounded, NumElements(evidence.shape));
+  const std::string where = evidence.power->DescribeOpening();
+  const bool is_said = findings.decision.reason.find(where) != std::string::npos;
+  return fmt::format("note: {} of {} results were not judged: the contract gives no bound for them{}\n",
+                     evidence.power->unbounded, NumElements(evidence.shape), is_said ? "" : where);
 }
 
 // Says whether the result also holds without the 16-bit intermediates that the default permits.
@@ -201,7 +204,7 @@ std::string CheckText(const UserTensors& user, const CheckResult& result) {
   text += SuspectLine(r) + DefaultsLine(user, r) + StricterLine(result) + WeakerArithmeticLines(result, user.asker) +
           OutputLines(r);
   return text + ChannelLines(r, user, result) + MetricLines(r, metrics) +
-         WorstLines(user, result.findings.worst, metrics) + OpenLine(evidence) + FewFaultsLine(result) +
+         WorstLines(user, result.findings.worst, metrics) + OpenLine(result.worst()) + FewFaultsLine(result) +
          MutationPowerLine(result);
 }
 

@@ -51,6 +51,14 @@ TEST_P(Needs, AreProportionalToTheCase) {
   EXPECT_GT(Bytes("matmul/f32/m=1000000000,n=1000000000,k=1/fill=normal/seed=0"), 4e19);
 }
 
+// Judging reads them in place, piece by piece.
+TEST(NeedsOfJudgements, SumsAndPlacesOfIntegersTakeTheirArrayAlone) {
+  const auto bytes = [](const char* id) { return BytesNeeded(Bound(id), MemoryUse::kJudgement, "auto"); };
+  EXPECT_LE(bytes("reduce/i8-i64/shape=4294971395,axes=0/fill=ramp/seed=0"), 2.01 * 4294971395);
+  EXPECT_LE(bytes("reduce/i8-i64/shape=4294971395,axes=0,kind=argmax/fill=ramp/seed=0"), 2.01 * 4294971395);
+  EXPECT_GE(bytes("reduce/f32/shape=4294971395,axes=0/fill=ramp/seed=0"), 16.0 * 4294971395);
+}
+
 TEST_P(Needs, GrowWithTypesOutputsAndTheTier) {
   const double f32 = Bytes("exp/f32/n=1000/fill=normal/seed=0"), f64 = Bytes("exp/f64/n=1000/fill=normal/seed=0");
   EXPECT_GT(f32, Bytes("exp/bf16/n=1000/fill=normal/seed=0"));

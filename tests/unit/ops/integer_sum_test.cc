@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/reduce/reduce.h"
 #include "tests/support/operator_cases.h"
 #include "tests/support/simulate/conv.h"
 #include "tests/support/simulate/sums.h"
@@ -133,6 +134,37 @@ TEST(IntegerSums, MayEndAtTheLimitsWhereTheAccumulatorOverflows) {
   EXPECT_TRUE(bound.IsAlsoRight(0, DType::kI32, golden.value[0], -0x1p31));
   EXPECT_FALSE(bound.IsAlsoRight(0, DType::kI32, golden.value[0], 0x1p30));
   EXPECT_FALSE(bound.IsAlsoRight(1, DType::kI32, golden.value[1], 0x1p31 - 1)) << "6,000 overflows nowhere";
+}
+
+// Terms are read in stretches of 2^16, of which threads take 16 at a time.
+TEST(ReduceInStretches, SumsProductsAndPlacesOfLongRowsAreThoseOfAllTerms) {
+  constexpr int64_t kTerms = 2'500'000;
+  for (const char* axes : {"1", "0"}) {
+    const std::string shape = axes[0] == '1' ? fmt::format("2x{}", kTerms) : fmt::format("{}x2", kTerms);
+    const auto bind = [&](const char* types, const char* kind) {
+      return Bind(fmt::format("reduce/{}/shape={},axes={},kind={}/fill=normal/seed=0", types, shape, axes, kind));
+    };
+    const auto at = [&](int64_t row, int64_t k) { return axes[0] == '1' ? row * kTerms + k : k * 2 + row; };
+    Tensor x(DType::kI8, bind("i8-i64", "sum").inputs[0].shape);
+    const std::span<int8_t> terms = x.As<int8_t>();
+    std::ranges::fill(terms, 1);
+    terms[at(0, kTerms - 1)] = -3, terms[at(1, 70'000)] = 5, terms[at(1, 1'200'000)] = 5;
+    const auto results = [&](const char* types, const char* kind) {
+      return Op("reduce").ComputeGolden(bind(types, kind), 0, {&x, 1}, Tier::kFast).value;
+    };
+    EXPECT_EQ(results("i8-i64", "sum"), (std::vector<double>{kTerms - 4, kTerms + 8}));
+    EXPECT_EQ(results("i8-i64", "prod"), (std::vector<double>{-3, 25}));
+    EXPECT_EQ(results("i8-i64", "argmax"), (std::vector<double>{0, 70'000}));
+    EXPECT_EQ(results("i8-i64", "argmin"), (std::vector<double>{kTerms - 1, 0}));
+    const std::vector<int64_t> elements = {1};
+    const std::vector<double> places = {0, 70'000};
+    const Problem largest = bind("i8-i64", "argmax"), product = bind("i8-i64", "prod");
+    const auto second = Op("reduce").OmittedTerms(largest, 0, {&x, 1}, places, elements);
+    ASSERT_EQ(second.size(), 1u);
+    EXPECT_EQ(second[0].value, 1'200'000);
+    EXPECT_TRUE(ReducesInStretches(product) && ReducesInStretches(largest));
+    EXPECT_FALSE(ReducesInStretches(Bind("reduce/f32/shape=2x9,axes=1/fill=normal/seed=0")));
+  }
 }
 
 }  // namespace

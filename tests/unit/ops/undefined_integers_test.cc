@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/judge/judge_output.h"
+#include "ops/formula/digest.h"
 #include "ops/formula_operator.h"
 #include "tests/support/operator_cases.h"
 
@@ -199,6 +200,20 @@ TEST(UndefinedIntegers, OmittedTermsThatRoundToTheResultAreLeftOut) {
     EXPECT_TRUE(mutant.term == 0 || mutant.term == 3) << mutant.term;
     EXPECT_NE(mutant.value, golden.value[0]);
   }
+}
+
+// Versions without registers stored values of the same graphs, by the digest of the graph alone.
+TEST(UndefinedIntegers, ValuesStoredBeforeThereWereRegistersAreNotRead) {
+  const auto is_as_before = [](const std::string& types, const OfTwo& of) {
+    const Formula formula(types, 3, of);
+    return formula.op.FormulaDigest(formula.problem, 0) ==
+           DigestOf(formula.op.DefinitionOf(formula.problem, 0).graph());
+  };
+  const auto product = [](Expr a, Expr b, Axis) { return a * b; };
+  EXPECT_FALSE(is_as_before("i64", product));
+  EXPECT_FALSE(is_as_before("i8", [](Expr a, Expr b, Axis) { return FloorDivide(a + b, b); }));
+  EXPECT_TRUE(is_as_before("i32", product));
+  EXPECT_TRUE(is_as_before("f32", product));
 }
 
 }  // namespace

@@ -81,17 +81,37 @@ x = np.array([[1e-39, 1]], np.float32)
 print("IsFinite float32 of", x[0], "is", node(opset.is_finite, x)[0])
 x = np.array([[2**31 - 1, 2**24 + 1]], np.int32)
 print("Relu int32 of", x[0], "is", node(opset.relu, x)[0])
-for place in (1, 126):
-    x = np.zeros((127, 2), np.float32)
+for n, place in ((127, 1), (127, 126), (128, 127)):
+    x = np.zeros((n, 2), np.float32)
     x[place, 0] = 1
     y = node(lambda p: opset.dft(p, opset.constant(np.array([0], np.int64))), x)
-    error = np.abs(y[:, 0] + 1j * y[:, 1] - np.exp(-2j * np.pi * (np.arange(127) * place % 127) / 127)).max()
-    print(f"DFT float32 of 127 numbers that are 0 but for a 1 at {place}: error up to {error:.2g}")
+    error = np.abs(y[:, 0] + 1j * y[:, 1] - np.exp(-2j * np.pi * (np.arange(n) * place % n) / n)).max()
+    print(f"DFT float32 of {n} numbers that are 0 but for a 1 at {place}: error up to {error:.2g}")
 x = (rng.standard_normal((64, 128), np.float32) * 8).view(np.uint32) >> 16 << 16
 y = node(lambda p: opset.log_softmax(p, 1), (x >> 16).astype(np.uint16), ov.Type.bf16)
 x, y = x.view(np.float32).astype(np.float64), (y.astype(np.uint32) << 16).view(np.float32)
 exact = x - np.log(np.exp(x).sum(1, keepdims=True))
 print(f"LogSoftmax bf16: error up to {(np.abs(y - exact) / 2 ** (np.floor(np.log2(-exact)) - 7)).max():.2f} ulp")
+
+
+def bf16(x):
+    return (np.asarray(x, np.float32).view(np.uint32) >> 16).astype(np.uint16)
+
+
+def far_outputs(channels, taps, pixel):
+    """The convolution of ones in bf16 with one pixel changed: its outputs whose window lacks that."""
+    x = np.ones((1, channels, 12, 12), np.float32)
+    x[0, 0, 6, 6] = pixel
+    weights, pad = opset.constant(bf16(np.full((8, channels, taps, taps), 0.5)), ov.Type.bf16), [(3 - taps) // 2] * 2
+    y = node(lambda p: opset.convolution(p, weights, [1, 1], pad, pad, [1, 1]), bf16(x), ov.Type.bf16)
+    rows = np.abs(np.arange(y.shape[2]) + (taps - 1) // 2 - pad[0] - 6) > (taps - 1) // 2
+    return (y[..., rows[:, None] | rows[None]].astype(np.uint32) << 16).view(np.float32)
+
+
+for taps in (3, 1):
+    lost = [c for c in range(1, 25) if np.isnan(far_outputs(c, taps, np.inf)).any()]
+    moved = [c for c in lost if (far_outputs(c, taps, 2.0**100) != far_outputs(c, taps, 1)).any()]
+    print(f"Convolution bf16 {taps}x{taps}: NaN beside an Inf that is in no window, of channels", *lost, "; of 2^100 there", *(moved or ["nothing"]))
 a, b = np.array([[-np.inf, 1]], np.float32), np.array([[-1e-45], [1]], np.float32)
 y = node(lambda p: opset.multiply(opset.matmul(p, opset.constant(b), False, False), opset.constant(np.float32(0.5))), a)
 print("0.5 MatMul float32 of", a[0], "and constants", b[:, 0], "is", y[0, 0], "exact: inf")
