@@ -23,6 +23,9 @@ struct IntegerSum {
 // The contract of sums in s32, for an implementation named as query() names it.
 std::string IntegerContract(const IntegerSum& sum, std::string_view implementation);
 
+// ";ftz=all", ";ftz=out" or "": what sums of products of floating-point numbers flush. `is_narrow`: some are bf16.
+std::string FlushOfProducts(bool is_narrow, plugin::DType out, std::string_view implementation);
+
 struct Version {
   int major = 0, minor = 0;
   auto operator<=>(const Version&) const = default;

@@ -65,6 +65,19 @@ std::optional<dnnl::memory::data_type> DataType(plugin::DType dtype) {
   return std::nullopt;
 }
 
+bool IsComputed(plugin::DType dtype) {
+  return dtype == plugin::kF32 || dtype == plugin::kBF16;
+}
+
+Md MdOf(const plugin::Tensor& tensor) {
+  const bool is_u8 = tensor.dtype == plugin::kU8 || tensor.dtype == plugin::kBool8;
+  return {tensor.shape, is_u8 ? dnnl::memory::data_type::u8 : *DataType(tensor.dtype), tensor.strides};
+}
+
+std::string WithFlush(std::string contract, const plugin::OpDesc& op) {
+  return std::move(contract) + (op.inputs()[0].dtype == plugin::kBF16 ? ";ftz=out" : "");
+}
+
 dnnl::memory::data_type DataTypeFor(const char* op, plugin::DType dtype) {
   if (const auto type = DataType(dtype)) return *type;
   throw plugin::Unsupported("{} in {} is not offered: oneDNN on CPUs computes f32, bf16 and i8-i8-i32", op,

@@ -19,6 +19,11 @@ bool HasFusedMultiplyAdd();  // of the same
 std::string RuntimeName();   // "omp", "tbb", "seq", "threadpool"
 
 std::optional<dnnl::memory::data_type> DataType(plugin::DType dtype);
+bool IsComputed(plugin::DType dtype);  // f32 and bf16, in which all its primitives compute
+// The operand as it lies, in one of DataType(), u8 or bool.
+Md MdOf(const plugin::Tensor& tensor);
+// The contract, with ftz=out where the first operand is bf16: the conversion to it flushes.
+std::string WithFlush(std::string contract, const plugin::OpDesc& op);
 // Throws Unsupported in the name of `op`, a matmul or conv.
 dnnl::memory::data_type DataTypeFor(const char* op, plugin::DType dtype);
 
