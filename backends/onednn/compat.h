@@ -13,8 +13,8 @@ namespace onednn {
 
 using Md = dnnl::memory::desc;
 
-// A primitive descriptor that can be advanced by next_impl(). The iteration of 2.x points into the operation's
-// description without copying it: `source` keeps that alive.
+// A primitive descriptor that can be advanced by next_impl(). The iteration points into what it was made of without
+// copying it, in 2.x the operation's description and in 3.x a gradient's forward primitive: `source` keeps that alive.
 struct Descriptor {
   std::shared_ptr<const void> source;
   dnnl::primitive_desc pd;
@@ -69,9 +69,10 @@ Descriptor MakeDescriptor(const dnnl::engine& engine, const dnnl::primitive_attr
 template <class Forward, class Backward, class... ForwardArgs, class... Args>
 Descriptor MakeGradient(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
                         const std::tuple<ForwardArgs...>& forward_args, const Args&... args) {
+  using Hint = typename Forward::primitive_desc;
   const auto forward =
-      std::apply([&](const auto&... each) { return typename Forward::primitive_desc(engine, each...); }, forward_args);
-  return {nullptr, typename Backward::primitive_desc(engine, args..., forward, attr)};
+      std::apply([&](const auto&... each) { return std::make_shared<const Hint>(engine, each...); }, forward_args);
+  return {forward, typename Backward::primitive_desc(engine, args..., *forward, attr)};
 }
 
 // The operand in a layout that the library chooses.

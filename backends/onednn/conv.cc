@@ -111,9 +111,9 @@ Problem MakeProblem(const ConvSpec& s, const dnnl::engine& engine, dnnl::algorit
                                              StrictAttributes());
   if (s.IsInteger()) {
     static const bool uni_is_exact = UniKernelsAreExact(engine);  // the processor's answer, for every problem
-    if (!uni_is_exact) {
-      problem.keeps_promise = [](const std::string& name) { return !name.starts_with("jit_uni_int8"); };
-    }
+    problem.keeps_promise = [](const std::string& name) {
+      return !SaturatesSumsOfBytes(name) && (uni_is_exact || !name.starts_with("jit_uni_int8"));
+    };
   }
   return problem;
 }

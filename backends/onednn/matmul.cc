@@ -93,6 +93,7 @@ Problem MatmulProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
       }
       problem.operands.push_back({argument, false, static_cast<size_t>(spec.bias.input), desc});
     }
+    if (spec.IsInteger()) problem.keeps_promise = std::not_fn(SaturatesSumsOfBytes);
     dnnl::primitive_attr attr = StrictAttributes();
     attr.set_post_ops(post_ops);
     problem.descriptor = MatmulDescriptor(engine, a, b, bias ? &*bias : nullptr, y, attr);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/common/status.h"
+#include "backends/onednn/kernels.h"
 #include "backends/onednn/library.h"
 #include "backends/onednn/operators.h"
 #include "backends/onednn/zero_point.h"
@@ -41,6 +42,7 @@ Problem ScaledProductProblem(const plugin::OpDesc& op, const dnnl::engine& engin
     attributes.set_post_ops(behind);
     const Md of_columns({scale_b.Elements()}, dnnl::memory::data_type::f32, dnnl::memory::dims{1});
     Problem problem;
+    problem.keeps_promise = std::not_fn(SaturatesSumsOfBytes);
     problem.multiply_adds = static_cast<double>(a.Elements()) * static_cast<double>(b.shape[1]);
     problem.operands = {{DNNL_ARG_SRC, false, 0, MdOf(a)},
                         {DNNL_ARG_WEIGHTS, false, 1, MdOf(b)},
