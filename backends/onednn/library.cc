@@ -42,6 +42,11 @@ bool HasFusedMultiplyAdd() {
   return isa != dnnl_cpu_isa_sse41 && isa != dnnl_cpu_isa_avx;
 }
 
+bool HasBf16() {
+  return (IsaBits() & static_cast<unsigned>(dnnl_cpu_isa_avx512_core)) ==
+         static_cast<unsigned>(dnnl_cpu_isa_avx512_core);
+}
+
 std::string RuntimeName() {
   switch (dnnl_version()->cpu_runtime) {
     case DNNL_RUNTIME_SEQ:

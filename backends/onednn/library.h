@@ -16,6 +16,7 @@ std::string LibraryVersion();  // "oneDNN 2.6.3"
 unsigned IsaBits();
 std::string IsaName();       // the effective instruction set, "avx512_core_bf16"
 bool HasFusedMultiplyAdd();  // of the same
+bool HasBf16();              // of the same: kernels want AVX-512
 std::string RuntimeName();   // "omp", "tbb", "seq", "threadpool"
 
 std::optional<dnnl::memory::data_type> DataType(plugin::DType dtype);

@@ -81,6 +81,10 @@ class OneDnnDevice : public plugin::HostDevice {
     return found;
   }
 
+  std::vector<plugin::Capability> Capabilities() override {
+    return plugin::CapabilitiesOf(Rows(), [](plugin::DType type) { return type != plugin::kBF16 || HasBf16(); });
+  }
+
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
     const Row& row = RowFor(op);
     if (row.compose != nullptr) return row.compose(op, engine_);

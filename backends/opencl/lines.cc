@@ -19,7 +19,7 @@ struct LineParams {
   int64_t lines, size, period = 1, weight_step = 0, inner = 1, kind = 0, eps = 0;
 };
 
-// What a line becomes; kernels/lines.cl numbers them alike.
+// Results of a line; kernels/lines.cl numbers them alike.
 enum LineKind : int64_t { kLayerNorm, kRmsNorm, kFusedAddRmsNorm, kSoftmaxBackward, kLogSoftmaxBackward, kBatchNorm };
 
 LineKind KindOf(const plugin::OpDesc& op) {
