@@ -69,7 +69,7 @@ class AttentionPlan : public plugin::HostPlan {
     p_ = type == Type::f32 ? scores_ : loans_.Lend(p, "the probabilities");
 
     dnnl::post_ops post_ops;
-    if (a.scale != 1) AppendScale(post_ops, static_cast<float>(a.scale));
+    if (a.scale != 1) AppendEltwise(post_ops, {dnnl::algorithm::eltwise_linear, static_cast<float>(a.scale)});
     dnnl::primitive_attr attr = StrictAttributes();
     const int mask_argument = DNNL_ARG_ATTR_MULTIPLE_POST_OP(post_ops.len()) | DNNL_ARG_SRC_1;
     if (mask_) {

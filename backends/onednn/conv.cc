@@ -35,14 +35,6 @@ Md WeightsDesc(const ConvSpec& s) {
                 {s.GroupOutputs() * s.w.outer_stride, s.w.outer_stride, s.w.inner_stride}, s.kernel);
 }
 
-Md AnyLayout(const Md& desc) {
-#if DNNL_VERSION_MAJOR >= 3
-  return {desc.get_dims(), desc.get_data_type(), dnnl::memory::format_tag::any};
-#else
-  return {desc.dims(), desc.data_type(), dnnl::memory::format_tag::any};
-#endif
-}
-
 void CheckOffered(const ConvSpec& s) {
   const bool integer = s.x.dtype == plugin::kI8 && s.w.dtype == plugin::kI8 && s.y.dtype == plugin::kI32;
   if (s.IsInteger() != integer) throw plugin::Unsupported("the only integer conv is i8-i8-i32");
@@ -60,7 +52,7 @@ bool UniKernelsAreExact(const dnnl::engine& engine) {
   const auto any = [](const dnnl::memory::dims& dims, dnnl::memory::data_type type) {
     return Md(dims, type, dnnl::memory::format_tag::any);
   };
-  const ConvolutionGeometry geometry{dnnl::algorithm::convolution_direct, {1, 1}, {0, 0}, {0, 0}};
+  const ConvolutionGeometry geometry{dnnl::algorithm::convolution_direct, {1, 1}, {0, 0}, {0, 0}, {0, 0}};
   using enum dnnl::memory::data_type;
   Descriptor conv = ConvolutionDescriptor(engine, geometry, any({1, 16, 4, 4}, s8), any({16, 16, 3, 3}, s8), nullptr,
                                           any({1, 16, 2, 2}, s32), StrictAttributes());
@@ -80,9 +72,8 @@ std::string ConvContract(const plugin::OpDesc& op, const std::string& implementa
   if (implementation.find("wino") != std::string::npos) {
     contract += implementation.find("4x3") != std::string::npos ? ";alg=winograd<4,3>" : ";alg=winograd<2,3>";
   }
-  const bool narrow_input = s.x.dtype == plugin::kBF16 || s.w.dtype == plugin::kBF16;
-  if (narrow_input && !implementation.starts_with("ref")) return contract + ";ftz=all";
-  return s.y.dtype == plugin::kBF16 ? contract + ";ftz=out" : contract;
+  const bool is_narrow = s.x.dtype == plugin::kBF16 || s.w.dtype == plugin::kBF16;
+  return contract + FlushOfProducts(is_narrow, s.y.dtype, implementation);
 }
 
 // The order [o][c][taps] of the weights' axes, gaps or not. 2.6.3 reorders int8 weights of other orders without the
@@ -108,7 +99,8 @@ Problem MakeProblem(const ConvSpec& s, const dnnl::engine& engine, dnnl::algorit
     const Md given({s.o}, DataTypeFor("conv", s.bias_dtype), dnnl::memory::dims{s.bias_stride});
     problem.operands.push_back({DNNL_ARG_BIAS, false, 2, given});
   }
-  ConvolutionGeometry geometry{algorithm, Spatial(s, s.stride), Spatial(s, s.dilation), Spatial(s, s.pad)};
+  ConvolutionGeometry geometry{algorithm, Spatial(s, s.stride), Spatial(s, s.dilation), Spatial(s, s.pad),
+                               Spatial(s, s.pad)};
   for (int64_t& dilation : geometry.dilations) --dilation;
   problem.own_layouts = true;
   problem.multiply_adds =
@@ -119,9 +111,9 @@ Problem MakeProblem(const ConvSpec& s, const dnnl::engine& engine, dnnl::algorit
                                              StrictAttributes());
   if (s.IsInteger()) {
     static const bool uni_is_exact = UniKernelsAreExact(engine);  // the processor's answer, for every problem
-    if (!uni_is_exact) {
-      problem.keeps_promise = [](const std::string& name) { return !name.starts_with("jit_uni_int8"); };
-    }
+    problem.keeps_promise = [](const std::string& name) {
+      return !SaturatesSumsOfBytes(name) && (uni_is_exact || !name.starts_with("jit_uni_int8"));
+    };
   }
   return problem;
 }
@@ -129,21 +121,14 @@ Problem MakeProblem(const ConvSpec& s, const dnnl::engine& engine, dnnl::algorit
 std::vector<Problem> ConvProblems(const plugin::OpDesc& op, const dnnl::engine& engine) {
   const ConvSpec spec = plugin::ParseConv(op);
   CheckOffered(spec);
-  std::vector<Problem> problems;
-  std::string reason;
-  for (const auto& [algorithm, own_layouts] :
-       {std::pair(dnnl::algorithm::convolution_direct, false), std::pair(dnnl::algorithm::convolution_direct, true),
-        std::pair(dnnl::algorithm::convolution_winograd, true)}) {
-    try {
-      problems.push_back(OrUnsupported("conv " + op.DTypesText() + " with these attributes and strides",
-                                       [&] { return MakeProblem(spec, engine, algorithm, own_layouts); }));
-    } catch (const plugin::Error& e) {
-      if (e.status() != ASSAY_UNSUPPORTED) throw;
-      if (reason.empty()) reason = e.what();
-    }
-  }
-  if (problems.empty()) throw plugin::Unsupported("{}", reason);
-  return problems;
+  const auto make = [&](dnnl::algorithm algorithm, bool own_layouts) {
+    return [&, algorithm, own_layouts] {
+      return OrUnsupported("conv " + op.DTypesText() + " with these attributes and strides",
+                           [&] { return MakeProblem(spec, engine, algorithm, own_layouts); });
+    };
+  };
+  return KeepOffered({make(dnnl::algorithm::convolution_direct, false), make(dnnl::algorithm::convolution_direct, true),
+                      make(dnnl::algorithm::convolution_winograd, true)});
 }
 
 constexpr plugin::DType kConvTypes[] = {plugin::kF32, plugin::kBF16, plugin::kI8};

@@ -34,6 +34,18 @@ std::string IntegerContract(const IntegerSum& sum, std::string_view implementati
   return exact ? "acc=i32;det=yes" : "f32acc;det=yes";
 }
 
+// The bf16 dot product flushes subnormal inputs and sums, the conversion to bf16 subnormal outputs.
+std::string FlushOfProducts(bool is_narrow, plugin::DType out, std::string_view implementation) {
+  if (is_narrow && !implementation.starts_with("ref")) return ";ftz=all";
+  return out == plugin::kBF16 ? ";ftz=out" : "";
+}
+
+bool SaturatesSumsOfBytes(std::string_view implementation) {
+  constexpr std::string_view kIsa = "-avx512_core";
+  const size_t at = implementation.find(kIsa);
+  return at != std::string_view::npos && !implementation.substr(at + kIsa.size()).starts_with('_');
+}
+
 // jit_avx512_core_amx_1x1_conv_kernel.cpp takes output positions in pairs of blocks where their number is odd: the last
 // pair's second block lies behind the output ("1x1 conv: fix os_tail computation", oneDNN 3.4, and 3.3.5).
 bool WritesPastItsOutput(std::string_view implementation, Version version) {

@@ -23,6 +23,14 @@ struct IntegerSum {
 // The contract of sums in s32, for an implementation named as query() names it.
 std::string IntegerContract(const IntegerSum& sum, std::string_view implementation);
 
+// ";ftz=all", ";ftz=out" or "": what sums of products of floating-point numbers flush. `is_narrow`: some are bf16.
+std::string FlushOfProducts(bool is_narrow, plugin::DType out, std::string_view implementation);
+
+// Whether sums of products of bytes are formed in 16 bits, where they saturate (oneDNN, developer guide, nuances of
+// int8 computations): the instructions for AVX-512 without VNNI do that, whose kernels 3.x offers beside those with
+// VNNI.
+bool SaturatesSumsOfBytes(std::string_view implementation);
+
 struct Version {
   int major = 0, minor = 0;
   auto operator<=>(const Version&) const = default;

@@ -42,6 +42,11 @@ bool HasFusedMultiplyAdd() {
   return isa != dnnl_cpu_isa_sse41 && isa != dnnl_cpu_isa_avx;
 }
 
+bool HasBf16() {
+  return (IsaBits() & static_cast<unsigned>(dnnl_cpu_isa_avx512_core)) ==
+         static_cast<unsigned>(dnnl_cpu_isa_avx512_core);
+}
+
 std::string RuntimeName() {
   switch (dnnl_version()->cpu_runtime) {
     case DNNL_RUNTIME_SEQ:
@@ -63,6 +68,19 @@ std::optional<dnnl::memory::data_type> DataType(plugin::DType dtype) {
   if (dtype == plugin::kI8) return dnnl::memory::data_type::s8;
   if (dtype == plugin::kI32) return dnnl::memory::data_type::s32;
   return std::nullopt;
+}
+
+bool IsComputed(plugin::DType dtype) {
+  return dtype == plugin::kF32 || dtype == plugin::kBF16;
+}
+
+Md MdOf(const plugin::Tensor& tensor) {
+  const bool is_u8 = tensor.dtype == plugin::kU8 || tensor.dtype == plugin::kBool8;
+  return {tensor.shape, is_u8 ? dnnl::memory::data_type::u8 : *DataType(tensor.dtype), tensor.strides};
+}
+
+std::string WithFlush(std::string contract, const plugin::OpDesc& op) {
+  return std::move(contract) + (op.inputs()[0].dtype == plugin::kBF16 ? ";ftz=out" : "");
 }
 
 dnnl::memory::data_type DataTypeFor(const char* op, plugin::DType dtype) {

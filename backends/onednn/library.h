@@ -16,9 +16,15 @@ std::string LibraryVersion();  // "oneDNN 2.6.3"
 unsigned IsaBits();
 std::string IsaName();       // the effective instruction set, "avx512_core_bf16"
 bool HasFusedMultiplyAdd();  // of the same
+bool HasBf16();              // of the same: kernels want AVX-512
 std::string RuntimeName();   // "omp", "tbb", "seq", "threadpool"
 
 std::optional<dnnl::memory::data_type> DataType(plugin::DType dtype);
+bool IsComputed(plugin::DType dtype);  // f32 and bf16, in which all its primitives compute
+// The operand as it lies, in one of DataType(), u8 or bool.
+Md MdOf(const plugin::Tensor& tensor);
+// The contract, with ftz=out where the first operand is bf16: the conversion to it flushes.
+std::string WithFlush(std::string contract, const plugin::OpDesc& op);
 // Throws Unsupported in the name of `op`, a matmul or conv.
 dnnl::memory::data_type DataTypeFor(const char* op, plugin::DType dtype);
 

@@ -61,9 +61,8 @@ std::string MatmulContract(const plugin::OpDesc& op, const std::string& implemen
   if (spec.IsInteger()) {
     return IntegerContract({IntegerSum::Operator::kMatmul, spec.a.dtype, spec.b.dtype, spec.k}, implementation);
   }
-  const bool narrow_input = spec.a.dtype == plugin::kBF16 || spec.b.dtype == plugin::kBF16;
-  if (narrow_input && !implementation.starts_with("ref")) return "f32acc;ftz=all;det=yes";
-  return spec.y.dtype == plugin::kBF16 ? "f32acc;ftz=out;det=yes" : "f32acc;det=yes";
+  const bool is_narrow = spec.a.dtype == plugin::kBF16 || spec.b.dtype == plugin::kBF16;
+  return "f32acc;det=yes" + FlushOfProducts(is_narrow, spec.y.dtype, implementation);
 }
 
 Problem MatmulProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
@@ -77,7 +76,7 @@ Problem MatmulProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
     const Md y = DescOf(spec.y, spec, spec.m, spec.n);
     problem.operands = {{DNNL_ARG_SRC, false, 0, a}, {DNNL_ARG_WEIGHTS, false, 1, b}, {DNNL_ARG_DST, true, 0, y}};
     dnnl::post_ops post_ops;
-    if (spec.alpha != 1) AppendScale(post_ops, static_cast<float>(spec.alpha));
+    if (spec.alpha != 1) AppendEltwise(post_ops, {dnnl::algorithm::eltwise_linear, static_cast<float>(spec.alpha)});
     if (spec.c.input >= 0) {
       post_ops.append_sum(static_cast<float>(spec.beta));
       problem.preload = Operand{DNNL_ARG_DST, false, 2, DescOf(spec.c, spec, spec.m, spec.n)};
@@ -94,6 +93,7 @@ Problem MatmulProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
       }
       problem.operands.push_back({argument, false, static_cast<size_t>(spec.bias.input), desc});
     }
+    if (spec.IsInteger()) problem.keeps_promise = std::not_fn(SaturatesSumsOfBytes);
     dnnl::primitive_attr attr = StrictAttributes();
     attr.set_post_ops(post_ops);
     problem.descriptor = MatmulDescriptor(engine, a, b, bias ? &*bias : nullptr, y, attr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// layer_norm, its gradients and softmax_backward: what oneDNN computes by rows, apart from softmax itself.
+// layer_norm, its gradients and those of softmax: operators of rows, apart from softmax itself.
 #include <algorithm>
 #include <cmath>
 
@@ -9,14 +9,6 @@
 
 namespace onednn {
 namespace {
-
-Md MdOf(const plugin::Tensor& tensor) {
-  return Md(tensor.shape, *DataType(tensor.dtype), tensor.strides);
-}
-
-bool IsComputed(plugin::DType dtype) {
-  return dtype == plugin::kF32 || dtype == plugin::kBF16;
-}
 
 // oneDNN takes a variance and computes 1 / sqrt of it: of the numbers around 1 / rstd^2 the one that gives back most
 // nearly what the operand has. In f32 there is none for an rstd below 5.5e-20 or above 2^74.5.
@@ -28,11 +20,6 @@ float VarianceOf(float rstd) {
     if (error(other) < error(best)) best = other;
   }
   return best;
-}
-
-// The conversion to bf16 flushes.
-std::string WithFlush(const char* contract, const plugin::OpDesc& op) {
-  return std::string(contract) + (op.inputs()[0].dtype == plugin::kBF16 ? ";ftz=out" : "");
 }
 
 std::string LayerNormContract(const plugin::OpDesc& op, const std::string&) {
@@ -47,7 +34,7 @@ std::string LayerNormBackwardContract(const plugin::OpDesc& op, const std::strin
 }
 
 std::string SoftmaxBackwardContract(const plugin::OpDesc& op, const std::string&) {
-  return WithFlush("f32acc;det=yes", op);
+  return WithFlush(op.name() == "softmax_backward" ? "f32acc;det=yes" : "f32acc;math=4;det=yes", op);
 }
 
 Problem LayerNormProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
@@ -110,16 +97,16 @@ Problem SoftmaxBackwardProblem(const plugin::OpDesc& op, const dnnl::engine& eng
   op.MayIgnore({"rows", "n"});
   const plugin::Tensor &y = op.inputs()[0], &dy = op.inputs()[1], &dx = op.outputs()[0];
   if (!IsComputed(y.dtype) || dy.dtype != y.dtype || dx.dtype != y.dtype) {
-    throw plugin::Unsupported("softmax_backward {} is not offered: oneDNN on CPUs computes f32 and bf16",
-                              op.DTypesText());
+    throw plugin::Unsupported("{} {} is not offered: oneDNN on CPUs computes f32 and bf16", op.name(), op.DTypesText());
   }
-  return OrUnsupported("softmax_backward " + op.DTypesText() + " with these strides", [&] {
+  return OrUnsupported(op.name() + " " + op.DTypesText() + " with these strides", [&] {
     Problem problem;
     problem.operands = {{DNNL_ARG_DST, false, 0, MdOf(y)},
                         {DNNL_ARG_DIFF_DST, false, 1, MdOf(dy)},
                         {DNNL_ARG_DIFF_SRC, true, 0, MdOf(dx)}};
     const int axis = static_cast<int>(y.shape.size()) - 1;
-    problem.descriptor = SoftmaxBackwardDescriptor(engine, MdOf(y), MdOf(dy), MdOf(dx), axis, StrictAttributes());
+    problem.descriptor = SoftmaxBackwardDescriptor(engine, op.name() == "log_softmax_backward", MdOf(y), MdOf(dy),
+                                                   MdOf(dx), axis, StrictAttributes());
     return problem;
   });
 }
@@ -129,6 +116,7 @@ constexpr Row kNormRows[] = {
     {{"layer_norm_backward", kOneDnnTypes, "", plugin::kDense},
      LayerNormBackwardContract,
      Alone<LayerNormBackwardProblem>},
+    {{"log_softmax_backward", kOneDnnTypes, ""}, SoftmaxBackwardContract, Alone<SoftmaxBackwardProblem>},
     {{"softmax_backward", kOneDnnTypes, ""}, SoftmaxBackwardContract, Alone<SoftmaxBackwardProblem>},
 };
 

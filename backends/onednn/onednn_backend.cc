@@ -20,8 +20,10 @@ namespace onednn {
 namespace {
 
 std::span<const Row> Rows() {
-  static const std::vector<Row> all = plugin::JoinRows<Row>(
-      {AttentionRows(), ConvRows(), ElementwiseRows(), MatmulRows(), NormRows(), ReduceRows(), SoftmaxRows()});
+  static const std::vector<Row> all =
+      plugin::JoinRows<Row>({AttentionRows(), BinaryRows(), ChannelNormRows(), ConvGradientRows(), ConvRows(),
+                             ElementwiseRows(), MatmulRows(), NormRows(), PoolingRows(), ReduceRows(), ReorderRows(),
+                             ResizeRows(), ScaledProductRows(), SoftmaxRows()});
   return all;
 }
 
@@ -70,13 +72,17 @@ class OneDnnDevice : public plugin::HostDevice {
         const std::string name = NameOf(problem);
         if (!IsOffered(problem, engine_) || !names.insert(name).second) continue;
         (TooSlow(name, problem) ? slow : found).push_back({name, row.contract(op, name)});
-      } while (problem.descriptor.pd.next_impl());
+      } while (problem.descriptor.Advance());
     }
     if (found.empty()) found = std::move(slow);
     if (found.empty()) {
       throw plugin::Unsupported("{} {}: no implementation can take these strides", op.name(), op.DTypesText());
     }
     return found;
+  }
+
+  std::vector<plugin::Capability> Capabilities() override {
+    return plugin::CapabilitiesOf(Rows(), [](plugin::DType type) { return type != plugin::kBF16 || HasBf16(); });
   }
 
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
@@ -86,7 +92,7 @@ class OneDnnDevice : public plugin::HostDevice {
       do {
         if (NameOf(problem) == implementation && IsOffered(problem, engine_))
           return std::make_unique<PrimitivePlan>(problem, implementation, engine_);
-      } while (problem.descriptor.pd.next_impl());
+      } while (problem.descriptor.Advance());
     }
     throw plugin::Failure("no implementation '{}' of {} {}; take a name from query()", implementation, op.name(),
                           op.DTypesText());

@@ -25,11 +25,18 @@ inline constexpr plugin::DType kOneDnnTypes[] = {plugin::kF32, plugin::kBF16};
 // The rows of one file each. What makes problems and plans throws Unsupported with the reason when oneDNN has no
 // implementation.
 std::span<const Row> AttentionRows();
+std::span<const Row> BinaryRows();
+std::span<const Row> ChannelNormRows();
+std::span<const Row> ConvGradientRows();
 std::span<const Row> ConvRows();
 std::span<const Row> ElementwiseRows();
 std::span<const Row> MatmulRows();
 std::span<const Row> NormRows();
+std::span<const Row> PoolingRows();
 std::span<const Row> ReduceRows();
+std::span<const Row> ReorderRows();
+std::span<const Row> ResizeRows();
+std::span<const Row> ScaledProductRows();
 std::span<const Row> SoftmaxRows();
 
 // For rows with a single set of names.

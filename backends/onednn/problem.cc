@@ -3,9 +3,25 @@
 
 #include <algorithm>
 
+#include "backends/common/status.h"
 #include "backends/onednn/library.h"
 
 namespace onednn {
+
+std::vector<Problem> KeepOffered(std::initializer_list<std::function<Problem()>> makers) {
+  std::vector<Problem> problems;
+  std::string reason;
+  for (const auto& make : makers) {
+    try {
+      problems.push_back(make());
+    } catch (const plugin::Error& e) {
+      if (e.status() != ASSAY_UNSUPPORTED) throw;
+      if (reason.empty()) reason = e.what();
+    }
+  }
+  if (problems.empty()) throw plugin::Unsupported("{}", reason);
+  return problems;
+}
 
 Placement PlacementOf(const Problem& problem, const dnnl::engine& engine) {
   if (!problem.own_layouts) return Placement::kAsGiven;
@@ -54,7 +70,9 @@ PrimitivePlan::PrimitivePlan(const Problem& problem, const std::string& implemen
     : algorithm_(problem.descriptor.pd.impl_info_str()),
       loans_(engine, implementation),
       stream_(engine),
-      primitive_(problem.descriptor.pd) {
+      primitive_(problem.descriptor.pd),
+      begin_(problem.begin),
+      finish_(problem.finish) {
   for (const Operand& operand : problem.operands) {
     bound_.push_back({dnnl::memory(operand.desc, engine, DNNL_MEMORY_NONE), operand.is_output, operand.index});
     arguments_[operand.argument] = bound_.back().memory;
@@ -66,6 +84,12 @@ PrimitivePlan::PrimitivePlan(const Problem& problem, const std::string& implemen
     if (!problem.own_layouts) continue;
     const Md chosen = problem.descriptor.pd.query_md(dnnl::query::exec_arg_md, operand.argument);
     if (chosen != operand.desc) Reorder(operand, chosen);
+  }
+  for (const auto& [argument, desc] : problem.lent) {
+    arguments_[argument] = loans_.Lend(desc, "argument " + std::to_string(argument));
+  }
+  if (const Md workspace = problem.descriptor.pd.query_md(dnnl::query::workspace_md); workspace.get_size() > 0) {
+    arguments_[DNNL_ARG_WORKSPACE] = loans_.Lend(workspace, "its workspace");
   }
   arguments_[DNNL_ARG_SCRATCHPAD] = loans_.Lend(problem.descriptor.pd.scratchpad_desc(), "its scratchpad");
   if (!problem.preload) return;
@@ -98,6 +122,7 @@ void PrimitivePlan::Run(Pointers inputs, Pointers outputs) {
     Attach(preload_bound_[0], inputs, outputs);
     preload_->execute(stream_, preload_bound_[0].memory, preload_bound_[1].memory);
   }
+  if (begin_) begin_(arguments_, inputs, outputs);
   for (const Conversion& conversion : conversions_) {
     const auto* from = static_cast<const float*>(conversion.from.get_data_handle());
     const size_t count = conversion.from.get_desc().get_size() / sizeof(float);
@@ -107,6 +132,7 @@ void PrimitivePlan::Run(Pointers inputs, Pointers outputs) {
   primitive_.execute(stream_, arguments_);
   for (Copy& copy : after_) copy.reorder.execute(stream_, copy.from, copy.to);
   stream_.wait();
+  if (finish_) finish_(arguments_, inputs, outputs);
 }
 
 }  // namespace onednn

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -24,15 +26,26 @@ struct Operand {
   float (*converted)(float) = nullptr;  // the primitive reads what this makes of each element of a dense f32 input
 };
 
+// Memory of a primitive by DNNL_ARG_*.
+using Arguments = std::unordered_map<int, dnnl::memory>;
+
 struct Problem {
   double multiply_adds = 0;  // per execution
   Descriptor descriptor;     // at the library's first implementation
   std::vector<Operand> operands;
   std::optional<Operand> preload;  // an input that is copied into the output first, for a sum post-op
   std::function<bool(const std::string& implementation)> keeps_promise;  // none: all do
+  // Arguments that are no operands, with what fills them before the primitive and what is made of them behind it.
+  std::vector<std::pair<int, Md>> lent;
+  using Tensors = std::span<std::byte* const>;
+  using Step = std::function<void(const Arguments& arguments, Tensors inputs, Tensors outputs)>;
+  Step begin, finish;
   std::string suffix;        // behind the library's name of an implementation
   bool own_layouts = false;  // operands are reordered into and out of the layouts that the descriptor chose
 };
+
+// The problems that are not Unsupported; throws Unsupported with the reason of the first where there is none.
+std::vector<Problem> KeepOffered(std::initializer_list<std::function<Problem()>> makers);
 
 // How the operands get into the layouts that the descriptor, as it is now, works on.
 enum class Placement { kAsGiven, kReordered, kImpossible };
@@ -78,7 +91,8 @@ class PrimitivePlan : public plugin::HostPlan {
   dnnl::stream stream_;
   dnnl::primitive primitive_;
   std::vector<Bound> bound_;
-  std::unordered_map<int, dnnl::memory> arguments_;  // share their handles with bound_
+  Arguments arguments_;  // share their handles with bound_
+  Problem::Step begin_, finish_;
   std::optional<dnnl::reorder> preload_;
   std::vector<Bound> preload_bound_;  // source, destination
 

@@ -82,7 +82,7 @@ Problem ReduceProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
     Problem problem;
     problem.operands = {{DNNL_ARG_SRC, false, 0, x}, {DNNL_ARG_DST, true, 0, y}};
     constexpr float kNorm = 2.0f;  // the p of the p-norm; the other kinds do not read it
-    problem.descriptor = ReductionDescriptor(engine, algorithm, x, y, kNorm, StrictAttributes());
+    problem.descriptor = MakeDescriptor<dnnl::reduction>(engine, StrictAttributes(), algorithm, x, y, kNorm, 0.0f);
     return problem;
   });
 }

@@ -30,8 +30,8 @@ double MathUlp(const Traits& traits, bool wide, Math math) {
 }
 
 bool IsKnown(plugin::DType d) {
-  return plugin::IsFloat(d) || d == plugin::kI8 || d == plugin::kI32 || d == plugin::kI64 || d == plugin::kC64 ||
-         d == plugin::kC128;
+  return plugin::IsFloat(d) || d == plugin::kI8 || d == plugin::kU8 || d == plugin::kBool8 || d == plugin::kI32 ||
+         d == plugin::kI64 || d == plugin::kC64 || d == plugin::kC128;
 }
 
 }  // namespace
@@ -73,11 +73,12 @@ std::string OperandsWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   return "";
 }
 
-std::string ContractText(const Traits& traits, Accumulator acc, Math math) {
+std::string ContractText(const Traits& traits, Accumulator acc, Math math, double least_ulp) {
   if (acc == Accumulator::kI32) return "acc=i32;det=yes;batchinv=yes";
   const bool wide = acc == Accumulator::kF64;
   std::string text = wide ? "f64" : "f32acc";
-  if (const double ulp = MathUlp(traits, wide, math); ulp > 0) text += fmt::format(";math={}", ulp);
+  if (const double ulp = std::max(MathUlp(traits, wide, math), least_ulp); ulp > 0)
+    text += fmt::format(";math={}", ulp);
   if (!traits.KeepsSubnormals(wide)) text += ";ftz=all";
   // Results are cut off then, but those of 16 bits, which STORE rounds itself.
   if (!traits.RoundsToNearest(wide)) text += ";out=any";

@@ -24,6 +24,7 @@ std::string OperandsWhyNot(const Traits& traits, const plugin::OpDesc& op);
 enum class Math { kNone, kDivide, kSqrt, kExp, kExpLog, kExpTanh };
 
 // "f32acc;math=3;ftz=all;det=yes;batchinv=yes": accumulator, accuracy of the functions, flushes and rounding.
-std::string ContractText(const Traits& traits, Accumulator acc, Math math);
+// `least_ulp` is of functions beside `math`.
+std::string ContractText(const Traits& traits, Accumulator acc, Math math, double least_ulp = 0);
 
 }  // namespace opencl

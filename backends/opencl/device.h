@@ -35,6 +35,7 @@ class Device : public plugin::Device {
   std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override;
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override;
   std::vector<plugin::Capability> Capabilities() override;
+  bool TakesAliases(const plugin::OpDesc& op) override;
   std::unique_ptr<plugin::Buffer> Alloc(uint64_t bytes) override;
   void Upload(plugin::Buffer& buffer, uint64_t offset, std::span<const std::byte> bytes) override;
   void Download(const plugin::Buffer& buffer, uint64_t offset, std::span<std::byte> bytes) override;

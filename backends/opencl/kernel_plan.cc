@@ -74,8 +74,9 @@ Operand KernelPlan::Input(int index) const {
   return {Operand::From::kInput, at, plugin::Bytes(op_.inputs()[at].dtype)};
 }
 
-Operand KernelPlan::Output() const {
-  return {Operand::From::kOutput, 0, plugin::Bytes(op_.outputs()[0].dtype)};
+Operand KernelPlan::Output(int index) const {
+  const auto at = static_cast<size_t>(index);
+  return {Operand::From::kOutput, at, plugin::Bytes(op_.outputs()[at].dtype)};
 }
 
 Operand KernelPlan::Workspace(int64_t elements, int64_t element_bytes, const std::string& borrower) {

@@ -63,7 +63,7 @@ class KernelPlan : public plugin::Plan {
   KernelPlan(Device& device, const plugin::OpDesc& op) : device_(device), op_(op) {}
 
   Operand Input(int index) const;
-  Operand Output() const;
+  Operand Output(int index = 0) const;
   // Between canaries; `borrower` is who works in it.
   Operand Workspace(int64_t elements, int64_t element_bytes, const std::string& borrower = "a kernel of this plugin");
 

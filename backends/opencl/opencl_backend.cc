@@ -8,7 +8,8 @@ namespace {
 
 std::span<const Row> Rows() {
   static const std::vector<Row> all =
-      plugin::JoinRows<Row>({AttentionRows(), ConvRows(), FftRows(), MatmulRows(), ReduceRows(), SoftmaxRows()});
+      plugin::JoinRows<Row>({AttentionRows(), CodeRows(), ConvRows(), FftRows(), LineRows(), MatmulRows(), PointRows(),
+                             PoolingRows(), ReduceRows(), RopeRows(), SoftmaxRows()});
   return all;
 }
 
@@ -45,6 +46,11 @@ std::vector<plugin::Capability> Device::Capabilities() {
   return plugin::CapabilitiesOf(Rows(), [this](plugin::DType type) {
     return traits_.HasF64() || (type != plugin::kF64 && type != plugin::kC128);
   });
+}
+
+// The sum of fused_add_rms_norm in the place of the residual.
+bool Device::TakesAliases(const plugin::OpDesc& op) {
+  return op.name() == "fused_add_rms_norm" && op.outputs()[0].alias == 0 && op.LiesInPlace(1, 1);
 }
 
 std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const std::string& implementation) {

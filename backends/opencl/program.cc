@@ -51,7 +51,10 @@ cl_program ProgramCache::Get(const ProgramSpec& spec) {
   const std::string options = CommonOptions(traits_, spec.acc) + spec.options.text();
   std::vector<const char*> texts{SourceText("elements.cl")};
   std::string key = options;
-  for (const char* file : spec.files) texts.push_back(SourceText(file)), key += std::string(" ") + file;
+  for (const char* file : spec.files) {
+    texts.push_back(SourceText(file)), key += std::string(" ") + file;
+    if (file == spec.files.front()) texts.push_back(spec.text);
+  }
   if (const auto found = programs_.find(key); found != programs_.end()) return found->second.get();
 
   cl_int status = CL_SUCCESS;

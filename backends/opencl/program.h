@@ -35,6 +35,7 @@ struct ProgramSpec {
   std::vector<const char*> files;  // behind elements.cl, in this order
   Accumulator acc = Accumulator::kF32;
   Options options;
+  const char* text = "";  // between the first file and the others; lives as long as the plugin
 };
 
 // Compiles each program once per device.

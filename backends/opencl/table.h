@@ -18,5 +18,10 @@ std::span<const Row> SoftmaxRows();
 std::span<const Row> AttentionRows();
 std::span<const Row> ConvRows();
 std::span<const Row> FftRows();
+std::span<const Row> PointRows();
+std::span<const Row> LineRows();
+std::span<const Row> CodeRows();
+std::span<const Row> PoolingRows();
+std::span<const Row> RopeRows();
 
 }  // namespace opencl

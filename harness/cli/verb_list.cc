@@ -8,8 +8,10 @@
 #include <memory>
 
 #include "harness/cli/missing_parts.h"
+#include "harness/cli/operator_table.h"
 #include "harness/cli/options.h"
 #include "harness/cli/verbs.h"
+#include "harness/core/base/text.h"
 #include "harness/engine/cases/memory_need.h"
 #include "harness/plan/catalog.h"
 #include "harness/plan/selection.h"
@@ -59,16 +61,31 @@ void PrintSchema(const OpSchema& schema, bool verbose) {
   for (const AttrDef& attr : schema.attrs) fmt::print("{}\n", AttrText(attr));
 }
 
-int ListOps(const std::vector<std::string>& only, bool verbose) {
+// The types of its first operand, once each.
+OperatorLine LineOf(const OpSchema& schema) {
+  OperatorLine line{schema.op, {}};
+  const Operator* op = OperatorRegistry::Global().Find(schema.op);
+  const std::string lists = op == nullptr ? "" : TypesText(*op);
+  for (std::string_view list : Split(lists, ',')) {
+    list.remove_prefix(list.starts_with(' ') ? 1 : 0);
+    const std::string first(list.substr(0, list.find('-')));
+    if (std::ranges::find(line.types, first) == line.types.end()) line.types.push_back(first);
+  }
+  return line;
+}
+
+int ListOps(const std::vector<std::string>& only, bool verbose, const BackendOptions* table) {
   const OpCatalog ops = Catalog();
+  std::vector<OperatorLine> lines;
   for (const std::string& name : only) {
     if (auto known = CheckOperator(name, ops); !known) return Complain(kExitUsage, known.error().message);
   }
   for (const std::string& name : ops.names) {
     const bool wanted = only.empty() || std::ranges::find(only, name) != only.end();
-    if (wanted) PrintSchema(*ops.find(name), verbose);
+    if (wanted && table != nullptr) lines.push_back(LineOf(*ops.find(name)));
+    if (wanted && table == nullptr) PrintSchema(*ops.find(name), verbose);
   }
-  return kExitOk;
+  return table == nullptr ? kExitOk : PrintOperatorTable(lines, *table);
 }
 
 int ListMissing(const std::vector<std::string>& names) {
@@ -142,14 +159,19 @@ void AddListVerb(CLI::App& app, Action& action) {
       verb->add_subcommand("ops", "List operators; --verbose adds operands, types, attributes and defaults");
   ops->add_flag("-v,--verbose", *verbose, "print operands, types, attributes and defaults too");
   ops->add_option("NAME", *names, "only these operators");
-  AddOptions(*ops, *run, {"--operators", "--python"});
+  auto markdown = std::make_shared<bool>(false);
+  ops->add_flag("--markdown", *markdown, "print a table of operators, types and usable devices instead");
+  AddOptions(*ops, *run, {"--operators", "--python", "--backend", "--plugin", "--kernels", "--framework"});
   ops->add_option("--op", run->selection.ops, "only these and those of NAME, comma separated")->delimiter(',');
   auto missing = std::make_shared<bool>(false);
   ops->add_flag("--missing", *missing,
                 "print what assay's sources, in the current folder, still lack of these operators; 1 if anything");
   ops->callback([=, &action] {
     take_names();
-    action = [=] { return *missing ? ListMissing(run->selection.ops) : ListOps(run->selection.ops, *verbose); };
+    action = [=] {
+      if (*missing) return ListMissing(run->selection.ops);
+      return ListOps(run->selection.ops, *verbose, *markdown ? &run->backend : nullptr);
+    };
   });
   CLI::App* cases = verb->add_subcommand(
       "cases", "List the ids of cases; --verbose adds contract, tags, source, line and memory, separated by tabs");

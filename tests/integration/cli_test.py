@@ -65,6 +65,13 @@ class BadInput(Cli):
         listed = self.assay("list", "ops", "softmax", "--op", "matmul,conv").stdout
         self.assertEqual(sorted(line.split()[0] for line in listed.splitlines()), ["conv", "matmul", "softmax"])
 
+    def test_list_ops_as_a_table_of_operators_types_and_devices(self):
+        table = self.assay("list", "ops", "--markdown", "--backend", "cpu", "top_k", "where").stdout.splitlines()
+        self.assertEqual(table[0], "| operator | types | cpu |")
+        self.assertEqual([line.split(" | ")[0] for line in table[2:]], ["| top_k", "| where", "| 2 operators"])
+        self.assertEqual(table[3], "| where | bool | all |")
+        self.assertEqual(table[4].split("|")[3].strip(), "2")
+
     def test_list_cases_takes_names_of_operators(self):
         by_option = self.assay("list", "cases", "--suite", "smoke", "--op", "matmul,softmax").stdout
         self.assertEqual(self.assay("list", "cases", "matmul", "softmax", "--suite", "smoke").stdout, by_option)

@@ -15,6 +15,8 @@ long GroupIndex() { return get_group_id(1) * get_num_groups(0) + get_group_id(0)
 #define TYPE_f16 half
 #define TYPE_bf16 ushort
 #define TYPE_i8 char
+#define TYPE_u8 uchar
+#define TYPE_bool uchar
 #define TYPE_i32 int
 #define TYPE_i64 long
 
@@ -23,12 +25,16 @@ long GroupIndex() { return get_group_id(1) * get_num_groups(0) + get_group_id(0)
 #define LOAD_f16(p, i) ((ACC)vload_half(i, p))
 #define LOAD_bf16(p, i) ((ACC)as_float((uint)(p)[i] << 16))
 #define LOAD_i8(p, i) ((ACC)(p)[i])
+#define LOAD_u8(p, i) ((ACC)(p)[i])
 #define LOAD_i32(p, i) ((ACC)(p)[i])
 
 #define STORE_f64(p, i, v) ((p)[i] = (double)(v))
 #define STORE_f32(p, i, v) ((p)[i] = (float)(v))
 #define STORE_f16(p, i, v) vstore_half_rte(v, i, p)
 #define STORE_bf16(p, i, v) ((p)[i] = RoundToBF16(v))
+#define STORE_i8(p, i, v) ((p)[i] = (char)(v))
+#define STORE_u8(p, i, v) ((p)[i] = (uchar)(v))
+#define STORE_bool(p, i, v) ((p)[i] = (v) != 0)
 #define STORE_i32(p, i, v) ((p)[i] = (int)(v))
 
 #define JOIN_(a, b) a##b

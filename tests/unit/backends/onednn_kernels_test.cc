@@ -71,6 +71,15 @@ TEST(OneDnnKernels, LimitsAreWhereF32BeginsToRound) {
   EXPECT_TRUE(rounds(515 * 255 * 128 + 1));
 }
 
+TEST(OneDnnKernels, SaturateWithoutDotProducts) {
+  EXPECT_TRUE(SaturatesSumsOfBytes("brg-avx512_core"));
+  EXPECT_TRUE(SaturatesSumsOfBytes("brgconv-avx512_core-reordered"));
+  for (const char* name :
+       {"brg-avx512_core_vnni", "brg-avx512_core_amx", "brg-avx2_vnni", "gemm-jit", "ref_int8-any"}) {
+    EXPECT_FALSE(SaturatesSumsOfBytes(name)) << name;
+  }
+}
+
 TEST(OneDnnKernels, WithheldWhereTheyWritePastTheirOutput) {
   for (const char* name : {"jit_1x1-avx512_core_amx_bf16", "jit_1x1-avx512_core_amx_bf16-reordered",
                            "jit_1x1-avx512_core_amx_int8", "jit_1x1-avx512_core_amx"}) {

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each form in which a plugin describes an operator to its library or writes a kernel for it: libraries_test.py ASSAY GROUP.
+Suites of the backends' names lie beside this file."""
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+from own_folder import OwnFolder
+
+ASSAY = sys.argv[1]
+FOLDER = pathlib.Path(__file__).parent
+
+
+class Libraries(OwnFolder):
+    def outcomes_of(self, backend):
+        """The outcomes of each case."""
+        done = subprocess.run([ASSAY, "run", "--suite", FOLDER / f"{backend}.suite", "--backend", backend, "--no-perf",
+                               "--progress", "none", "--out", "out"], cwd=self.dir, env=self.env, capture_output=True, text=True)
+        if done.returncode == 5:
+            self.skipTest(f"no usable device of {backend}")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        found = collections.defaultdict(set)
+        for line in (self.dir / "out/results.jsonl").read_text().splitlines():
+            record = json.loads(line)
+            found[record["case_id"]].add(record["outcome"])
+        return found
+
+
+class OneDnn(Libraries):
+    # These may fail as known_issues.toml says.
+    KNOWN = {"clip", "relu6", "hardsigmoid", "relu", "sigmoid", "mish", "softplus", "logsigmoid", "gelu", "log"}
+
+    def test_every_case_is_computed_and_right(self):
+        found = self.outcomes_of("onednn")
+        narrow = any("bf16" in case_id and "unsupported" not in all for case_id, all in found.items())
+        for case_id, outcomes in found.items():
+            if any(outcome.startswith("known_") for outcome in outcomes):
+                self.assertIn(case_id.split("/")[0], self.KNOWN, case_id)
+            if "bf16" in case_id and not narrow or "scaled_mm" in case_id:
+                continue  # this processor's kernels may have neither bf16 nor exact products of bytes
+            self.assertNotIn("unsupported", outcomes, case_id)
+        self.assertGreater(sum("pass" in outcomes for outcomes in found.values()), 150)
+
+
+class OpenCl(Libraries):
+    def test_every_case_is_computed_and_right(self):
+        found = self.outcomes_of("opencl")
+        for case_id, outcomes in found.items():
+            self.assertLessEqual(outcomes, {"pass", "inconclusive"}, case_id)
+        self.assertGreater(sum("pass" in outcomes for outcomes in found.values()), 110)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)
