@@ -14,10 +14,11 @@ from .._check import check
 from .._define import take_function
 from .._errors import Error, UsageError
 from .._verdict import Verdict
+from . import _layer_proofs  # noqa: F401  (it adds proofs)
 from ._background import Background, count_threads, on_host, tensors_in
 from ._calls import Call, full_name, is_view, name_of, why_unjudgeable, without_modes
 from ._deviations import Deviations, furthest
-from ._proofs import is_proven, proof_of
+from ._proofs import proof_of, prove
 from ._rules import Exact, Question, Unjudged, is_tensor, values_of
 from ._sites import Site, Sites
 from ._steps import Steps
@@ -226,37 +227,37 @@ class Watch:
         result = run(*args, **kwargs)
         self.seconds -= time.perf_counter() - between
         if made:
-            node = self._proven(index, site, made[0], result)
-            if node is not None:
-                self._background.put_result(([node], "", 0.0))
+            if nodes := self._proven(index, site, made[0], result):
+                self._background.put_result((nodes, "", 0.0))
             else:
                 self._judge_soon(function, index, site, made[0], result)
         self.seconds += time.perf_counter() - begun
         self._take(False)
         return result
 
-    def _proven(self, index: int, site: Site, call: Call, result: Any) -> Optional[Node]:
-        """The node of a result that needs no question. None: it needs one, as the first of about so many terms does for its bits and bias,
-        and all do for a suite."""
+    def _proven(self, index: int, site: Site, call: Call, result: Any) -> list[Node]:
+        """Nodes of results that need no question. None: it needs one, as the first of each layer and of about so many terms does for its bits
+        and bias, and all do for a suite."""
         proof = proof_of(call)
         if proof is None or self._tape is not None or not proof.is_exact and self.contract is not None:
-            return None
-        output = call.outputs(result)[0]
-        if not proof.is_exact:
-            seen = call.base, output.dtype, (max(each.numel() for each in tensors_in(list(call.arguments.values()))) // max(output.numel(), 1)).bit_length()
-            if seen not in self._measured:
-                self._measured.add(seen)
-                return None
+            return []
         try:
+            outputs = call.outputs(result)
+            first = next(each for each in outputs if each is not None)
+            if not proof.is_exact:
+                terms = 0 if proof.is_layer else max(each.numel() for each in tensors_in(list(call.arguments.values()))) // max(first.numel(), 1)
+                if (seen := (call.base, first.dtype, terms.bit_length())) not in self._measured:
+                    self._measured.add(seen)
+                    return []
             with without_modes():
-                if not is_proven(proof, call, output):
-                    return None
-                size = output.numel()
-                return Node(index, full_name(call.base), site, tuple(output.shape), str(output.dtype)[6:], "pass",
-                            "bit_exact" if proof.is_exact else "within_class", "", 0.0 if proof.is_exact else None, None, None,
-                            _stays_finite(call, result), size, size)
+                if (is_finite := prove(proof, call, outputs)) is None:
+                    return []
+                sizes = [sum([outputs[place].numel() for place in group if outputs[place] is not None]) for group in proof.groups]
+                is_finite = is_finite or _stays_finite(call, result)
+                return [Node(index, full_name(call.base), site, tuple(first.shape), str(first.dtype)[6:], "pass", "bit_exact" if proof.is_exact else "within_class",
+                             "", 0.0 if proof.is_exact else None, None, None, is_finite, size, size) for size in sizes if size]
         except Exception:  # tensors of others raise anything, and the rule says why they are not judged
-            return None
+            return []
 
     def _recording(self, function: Any, run: Callable[..., Any]) -> Callable[..., Any]:
         """Runs and records. A call that cannot be recorded ends the recording, not the program."""
@@ -300,7 +301,8 @@ class Watch:
                 self.add(node)
 
     def _count(self, reason: str) -> None:
-        self.unjudged.update([reason] if reason else [])
+        if reason:
+            self.unjudged[reason] += 1
 
     def _attempt(self, function: Callable[..., Any], step: Callable[[], Any]) -> str:
         """Takes the step. Returns why it fails, whatever the reason is: tensors and rules of others raise anything."""
