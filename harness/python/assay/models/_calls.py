@@ -23,6 +23,12 @@ def is_view(function: Any) -> bool:
 
 
 @functools.cache
+def is_mark(function: Any) -> bool:
+    """Whether it only tells a profiler where the program is."""
+    return hasattr(function, "_schema") and str(function._schema.name).startswith("profiler::")
+
+
+@functools.cache
 def why_unjudgeable(function: Any) -> str:
     """The kind of a function that has no arithmetic of its own to judge, or ""."""
     import torch

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections import Counter
-from typing import Any, Callable, Iterator, NamedTuple, Optional
+from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence
 
 from .._check import check
 from .._define import take_function
@@ -16,7 +16,8 @@ from .._errors import Error, UsageError
 from .._verdict import Verdict
 from . import _layer_proofs  # noqa: F401  (it adds proofs)
 from ._background import Background, count_threads, on_host, tensors_in
-from ._calls import Call, full_name, is_view, name_of, why_unjudgeable, without_modes
+from ._compiled import copied_operands, questions
+from ._calls import Call, full_name, is_mark, is_view, name_of, why_unjudgeable, without_modes
 from ._deviations import Deviations, furthest
 from ._proofs import proof_of, prove
 from ._rules import Exact, Question, Unjudged, is_tensor, values_of
@@ -206,6 +207,8 @@ class Watch:
         """Runs the call as it is, or by `run`, and judges it if it is its turn. Whatever goes wrong in judging is counted, not raised;
         only `on_node` may raise."""
         run = run or function
+        if is_mark(function):
+            return run(*args, **kwargs)
         if self._tape is not None:
             run = self._recording(function, run)
         if is_view(function):
@@ -234,6 +237,39 @@ class Watch:
         self.seconds += time.perf_counter() - begun
         self._take(False)
         return result
+
+    def execute_region(self, graph: Any, given: Sequence[Any], run: Callable[[], Any]) -> Any:
+        """Runs a region that torch.compile has compiled, and judges its outputs by its graph."""
+        self.calls += 1
+        if self.calls % self.every:
+            return run()
+        index, site, begun = self.calls, self._sites.here(), time.perf_counter()
+        made: list[Any] = []
+        why = self._attempt(graph, lambda: made.append(copied_operands(graph, list(given))))
+        between = time.perf_counter()
+        result = run()
+        self.seconds -= time.perf_counter() - between
+        if not why:
+            why = self._attempt(graph, lambda: self._judge_region(index, site, *made[0], result))
+        self._count(why)
+        self.seconds += time.perf_counter() - begun
+        self._take(False)
+        return result
+
+    def _judge_region(self, index: int, site: Site, region: Any, operands: Any, result: Any) -> None:
+        reasons, nodes = [], []
+        for question in questions(region, operands, result):
+            if isinstance(question, str):
+                reasons.append(question)
+                continue
+            output = question.outputs["y0"]
+            node = self.judged(question)
+            is_finite = _is_finite(output) or not all(_is_finite(each) for each in question.inputs.values())
+            nodes.append(node._replace(index=index, op="torch.compile::region", site=site, shape=tuple(output.shape), dtype=str(output.dtype)[6:],
+                                       finite=is_finite, question=_kept(question) if node.failed and self._kept < self.most_kept else None))
+        if not nodes:
+            raise Unjudged(reasons[0] if reasons else "a compiled region without results")
+        self._background.put_result((nodes, "", 0.0))
 
     def _proven(self, index: int, site: Site, call: Call, result: Any) -> list[Node]:
         """Nodes of results that need no question. None: it needs one, as the first of each layer and of about so many terms does for its bits
