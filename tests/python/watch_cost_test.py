@@ -7,6 +7,8 @@ import io
 import itertools
 import json
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 import unittest.mock
@@ -310,6 +312,22 @@ class Furthest(unittest.TestCase):
             a, b = torch.randn(256, 256), torch.randn(256, 256)
             places = _deviations.Deviations(torch.ops.aten.mm.default, Call(torch.ops.aten.mm.default, (a, b), {}), y := (a @ b + 0.01 * torch.eye(256))).of(y)
             self.assertTrue(all(place // 256 == place % 256 for place in places), places)
+
+    def test_memory_of_products(self):
+        """Looking for the furthest elements of a large product takes no copy of it in f64."""
+        program = """
+import resource, torch
+from assay.models import _deviations
+from assay.models._calls import Call
+a, b, function = torch.randn(1 << 16, 8), torch.randn(8, 1 << 10), torch.ops.aten.mm.default
+y, peaks = a @ b, []
+for given, y in (((a[:5000], b), y[:5000].clone()), ((a, b), y)):
+    found = _deviations.Deviations(function, Call(function, given, {}), y).of(y)
+    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+print(len(found), peaks[1] - peaks[0])"""
+        count, more = map(int, subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split())
+        self.assertGreaterEqual(count, 2)
+        self.assertLess(more, 300)  # MB; the product has 256 in f32
 
     def test_no_wide_types(self):
         """A function that has no f64 is judged without knowing where to look."""

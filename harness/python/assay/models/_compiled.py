@@ -137,7 +137,25 @@ def copied_operands(graph: Any, given: Sequence[Any]) -> tuple[Region, dict[str,
     return region, {name: each.detach().clone() if is_tensor(each) else each for name, each in zip(region.inputs, given)}
 
 
-def questions(region: Region, operands: Mapping[str, Any], results: Sequence[Any]) -> Iterator[Question | str]:
+def judge_region(watch: Any, index: int, site: Any, region: Region, operands: Mapping[str, Any], results: Sequence[Any]) -> list[Any]:
+    """Nodes of the region's outputs. Those that are not judged are counted, each by its reason, where others are."""
+    from .watch import kept
+    reasons, nodes = [], []
+    for question in _questions(region, operands, results):
+        if isinstance(question, str):
+            reasons.append(question)
+            continue
+        node, output = watch.judged(question), question.outputs["y0"]
+        is_finite = bool(output.isfinite().all()) or not all(bool(each.isfinite().all()) for each in question.inputs.values())
+        nodes.append(node._replace(index=index, op="torch.compile::region", site=site, shape=tuple(output.shape), dtype=str(output.dtype)[6:],
+                                   finite=is_finite, question=kept(question) if node.failed else None))
+    if not nodes:
+        raise Unjudged(reasons[0] if reasons else "compiled regions without results of floating-point numbers")
+    watch.unjudged.update(f"an output of {reason}" for reason in reasons)
+    return nodes
+
+
+def _questions(region: Region, operands: Mapping[str, Any], results: Sequence[Any]) -> Iterator[Question | str]:
     """For each output a question, or why there is none. Other outputs that an output follows from are operands of its question, so that an
     error in them is theirs alone."""
     named = {each.id: result for each, result in zip(region.outputs, results) if isinstance(each, ast.Name) and is_tensor(result)}

@@ -16,7 +16,7 @@ from .._errors import Error, UsageError
 from .._verdict import Verdict
 from . import _layer_proofs  # noqa: F401  (it adds proofs)
 from ._background import Background, count_threads, on_host, tensors_in
-from ._compiled import copied_operands, questions
+from ._compiled import copied_operands, judge_region
 from ._calls import Call, full_name, is_mark, is_view, name_of, why_unjudgeable, without_modes
 from ._deviations import Deviations, furthest
 from ._proofs import proof_of, prove
@@ -250,26 +250,11 @@ class Watch:
         result = run()
         self.seconds -= time.perf_counter() - between
         if not why:
-            why = self._attempt(graph, lambda: self._judge_region(index, site, *made[0], result))
+            why = self._attempt(graph, lambda: self._background.put_result((judge_region(self, index, site, *made[0], result), "", 0.0)))
         self._count(why)
         self.seconds += time.perf_counter() - begun
         self._take(False)
         return result
-
-    def _judge_region(self, index: int, site: Site, region: Any, operands: Any, result: Any) -> None:
-        reasons, nodes = [], []
-        for question in questions(region, operands, result):
-            if isinstance(question, str):
-                reasons.append(question)
-                continue
-            output = question.outputs["y0"]
-            node = self.judged(question)
-            is_finite = _is_finite(output) or not all(_is_finite(each) for each in question.inputs.values())
-            nodes.append(node._replace(index=index, op="torch.compile::region", site=site, shape=tuple(output.shape), dtype=str(output.dtype)[6:],
-                                       finite=is_finite, question=_kept(question) if node.failed and self._kept < self.most_kept else None))
-        if not nodes:
-            raise Unjudged(reasons[0] if reasons else "a compiled region without results")
-        self._background.put_result((nodes, "", 0.0))
 
     def _proven(self, index: int, site: Site, call: Call, result: Any) -> list[Node]:
         """Nodes of results that need no question. None: it needs one, as the first of each layer and of about so many terms does for its bits
@@ -358,7 +343,7 @@ class Watch:
             output = next(each for each in call.outputs(result) if each is not None)
             node = node._replace(index=index, op=full_name(call.base), site=site, shape=tuple(output.shape), dtype=str(output.dtype).partition(".")[2],
                                  finite=_stays_finite(call, result))
-            yield node._replace(question=_kept(answer) if node.failed and self._kept < self.most_kept else None)
+            yield node._replace(question=kept(answer) if node.failed and self._kept < self.most_kept else None)
 
     def _parts(self, answers: Iterator[Any], deviations: Callable[[], Deviations]) -> Iterator[Any]:
         for answer in answers:
@@ -469,7 +454,7 @@ def _is_finite(tensor: Any) -> bool:
     return math.isfinite(tensor.sum()) or bool(tensor.isfinite().all())
 
 
-def _kept(answer: Any) -> Optional[Question]:
+def kept(answer: Any) -> Optional[Question]:
     """The question with copies of its tensors, which the program goes on to change."""
     if isinstance(answer, Exact):
         return None
