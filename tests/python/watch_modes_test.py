@@ -3,6 +3,7 @@
 reason. Without PyTorch nothing is tested."""
 import importlib.util
 import unittest
+import unittest.mock
 import warnings
 
 import assay
@@ -10,6 +11,7 @@ import assay
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 if HAS_TORCH:
     import torch
+    from assay.models._calls import Call
     from torch.utils.checkpoint import checkpoint
 
 
@@ -72,7 +74,7 @@ class Modes(unittest.TestCase):
             self.assertTrue(any(reason in each for each in w.unjudged), w.unjudged)
 
     def test_compiled(self):
-        """Compiled regions keep their bits and are counted; products in them are judged."""
+        """Compiled regions keep their bits and are judged by their graphs; products in them are judged by themselves."""
         compiled = torch.compile(self.model)
         try:
             compiled(self.x)
@@ -81,12 +83,71 @@ class Modes(unittest.TestCase):
         with torch.no_grad():
             compiled(self.x)
             w = self.watched(compiled, self.x)
-        self.assertEqual(w.unjudged["regions that torch.compile has compiled"], 1, str(w))
         from torch._inductor.output_code import CompiledFxGraph
         self.assertEqual(CompiledFxGraph.__call__.__name__, "__call__")
+        if "inductor_post_grad_graph_str" not in CompiledFxGraph.__dataclass_fields__:
+            self.assertEqual(w.unjudged["compiled regions of which this PyTorch keeps no graph"], 1, str(w))
+            return
+        self.assertEqual([(node.op, node.verdict, node.shape) for node in w.nodes if "region" in node.op], [("torch.compile::region", "pass", (3, 4))], str(w))
+        self.planted_region(compiled, CompiledFxGraph)
+        w = self.watched_training(torch.compile(torch.nn.Sequential(self.model, torch.nn.LayerNorm(4), torch.nn.Softmax(-1))))
+        self.assertEqual(len({node.index for node in w.nodes if "region" in node.op}), 2, str(w))  # forward and backward
+        for kind, reason in ((torch.nn.Conv2d(3, 4, 3), "aten::convolution"), (torch.nn.Softmax(-1).bfloat16(), "torch.bfloat16")):
+            function, x = torch.compile(kind), torch.randn(3, 3, 8, 8).to(next(iter([p.dtype for p in kind.parameters()]), torch.bfloat16))
+            with torch.no_grad():
+                function(x)
+                self.assertRegex(" ".join(self.watched(function, x).unjudged), reason)
         for backend in ("eager", "aot_eager"):
             torch._dynamo.reset()
             self.assertGreaterEqual(len(self.watched(torch.compile(self.model, backend=backend), self.x).nodes), 3)
+
+
+    def planted_region(self, compiled, kind):
+        """One element of a region's result is off."""
+        call = kind.__call__
+
+        def off(graph, given):
+            made = call(graph, given)
+            made[0][1, 2] += 1e-3
+            return made
+
+        with torch.no_grad(), unittest.mock.patch.object(kind, "__call__", off), assay.watch() as w:
+            compiled(self.x)
+        self.assertEqual([(node.op, node.question is not None) for node in w.failures], [("torch.compile::region", True)], str(w))
+        self.assertIn("[1,2]", w.first_wrong.reason)
+
+    def watched_training(self, model):
+        def step():
+            model.zero_grad()
+            made = model(self.x)
+            (made * torch.arange(4.0)).square().sum().backward()
+            return [made, *(p.grad.clone() for p in model.parameters())]
+        step()
+        return self.watched(step)
+
+    def test_marks(self):
+        """A profiler's marks are no calls."""
+        def marked(x):
+            with torch.profiler.record_function("part"):
+                return x.exp()
+        self.assertEqual([node.op for node in self.watched(marked, self.x).nodes], ["aten::exp"])
+
+    def test_products_of_beginnings(self):
+        for x in (self.x, self.x.half(), (self.x * 2).long(), torch.tensor(3.0)):
+            self.assertEqual([node.op for node in self.watched(lambda x: x.cumprod(0), x).nodes], ["aten::cumprod"])
+
+    def test_norm_in_16_bits(self):
+        """Gradients of a small norm all in bf16 or f16 are judged: as they are in f64, and not with one element off."""
+        for dtype in (torch.bfloat16, torch.float16):
+            dy, x, weight = torch.randn(4, 32, dtype=dtype), torch.randn(4, 32, dtype=dtype), torch.randn(32, dtype=dtype)
+            mean, scale = torch.ops.aten.native_layer_norm(x, [32], None, None, 1e-5)[1:]
+            function, given = torch.ops.aten.native_layer_norm_backward.default, (dy, x, [32], mean.to(dtype), scale.to(dtype), weight, weight, [True] * 3)
+            wide = function(*(each.double() if isinstance(each, torch.Tensor) else each for each in given))
+            for off, verdict in ((0, "pass"), (1, "mismatch")):
+                made = tuple(each.to(dtype) for each in wide)
+                made[1][5] += off
+                nodes = [assay.watch().judged(question) for question in Call(function, given, {}).answers(made)]
+                self.assertEqual([node.verdict for node in nodes], [verdict])
 
 
 if __name__ == "__main__":

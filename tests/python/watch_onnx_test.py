@@ -104,6 +104,29 @@ class Nodes(unittest.TestCase):
             with self.assertRaisesRegex(assay.UsageError, f"extents {said} of its input x.*--inputs FILE.npz.*update_model_dims"):
                 assay.watch_onnx(open_model)
 
+    def test_arrays_that_do_not_fit(self):
+        """Refused as usage, whichever of the model, its nodes and the runtime says that they do not fit."""
+        def model(*extents):
+            made = [onnx.helper.make_node("MatMul", ["x", "w"], ["y"]), onnx.helper.make_node("Add", ["y", "z"], ["s"])]
+            values = [onnx.helper.make_tensor_value_info(name, 1, shape) for name, shape in zip("xzs", (extents, [extents[0], 4], None))]
+            return onnx.helper.make_model(onnx.helper.make_graph(made, "g", values[:2], values[2:], [onnx.numpy_helper.from_array(
+                numpy.ones((32, 4), "f4"), "w")]), opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+
+        x, z = numpy.ones((8, 32), "f4"), numpy.ones((8, 4), "f4")
+        self.assertTrue(assay.watch_onnx(model("n", "k"), {"x": x, "z": z}))
+        for given, said in (({"x": x, "z": z, "more": z}, "an array for more, which is no input of the model; the model has x, z"),
+                            ({"x": x, "z": z, "w": z}, "an array for w, which is no input"),
+                            ({"x": numpy.ones((9, 32), "f4"), "z": z}, "x has the extents 9x32; the model states 8x32"),
+                            ({"x": x[0], "z": z}, "x has the extents 32; the model states 8x32"),
+                            ({"x": x.astype("f8"), "z": z}, "x has dtype float64; the model states float"),
+                            ({"x": x.tolist(), "z": z}, "x is list .*give an array of NumPy")):
+            with self.assertRaisesRegex(assay.UsageError, said):
+                assay.watch_onnx(model(8, 32), given)
+        with self.assertRaisesRegex(assay.UsageError, "z has 9 for the extent n, and that for x has 8"):
+            assay.watch_onnx(model("n", "k"), {"x": x, "z": numpy.ones((9, 4), "f4")})
+        with self.assertRaisesRegex(assay.UsageError, "do not fit the model's nodes: .*MatMul.*extents"):
+            assay.watch_onnx(model("n", "k"), {"x": x[:, :31], "z": z})
+
     def test_interrupt(self):
         """Nodes that were judged until then come with the interrupt."""
         right, calls = executor_of("CPUExecutionProvider"), iter(range(100))

@@ -28,7 +28,7 @@ def _layer_norm_backward(outputs: Any, grad_out: Any, input: Any, normalized_sha
     n = math.prod(normalized_shape)
     rows = input.numel() // max(n, 1)
     dx, dgamma, dbeta = outputs
-    if not all(output_mask) or weight is None or mean.dtype != weight.dtype:
+    if not all(output_mask) or weight is None or mean.dtype != weight.dtype or mean.dtype.itemsize < 4 and dx.numel() <= _MOST_WHOLE:
         return _some_of_layer_norm(outputs, grad_out, input, (rows, n), mean, rstd, weight)
     given = {"dy": grad_out.reshape(rows, n), "x": input.reshape(rows, n), "mean": mean.reshape(rows), "rstd": rstd.reshape(rows), "gamma": weight.reshape(n)}
     found = {"dx": dx.reshape(rows, n), "dgamma": dgamma.reshape(n), "dbeta": dbeta.reshape(n)}

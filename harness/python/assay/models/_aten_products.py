@@ -167,8 +167,8 @@ def _addr(self, vec1, vec2, beta=1, alpha=1):
     return beta * self + alpha * vec1[:, None] * vec2
 
 
-_turn = itertools.count()  # of the rows that are judged
-_FEW = 4  # rows and columns that stand for all: the gradient of a head is as dear as some products of matrices
+_turn = itertools.count()  # of heads, rows and columns that are judged
+_FEW = 4  # heads, rows and columns that stand for all: the gradient of a head is as dear as some products of matrices
 
 
 def _turned(x: Any) -> Any:
@@ -200,21 +200,29 @@ def _gradients(**given): return _of_queries(**given), _of_keys(**given), _of_val
 _FACTORS = {_of_queries: "key", _of_keys: "query", _of_values: "grad_out"}  # what each gradient is a product with
 
 
+def _spread(first: Sequence[int], extent: int) -> list[int]:
+    """These places, one in turn, the ends, and some between: as many for all extents of one size."""
+    places = dict.fromkeys([*first, next(_turn) % extent, 0, extent - 1, extent // 2, extent // 3, *range(min(extent, _FEW))])
+    return sorted(list(places)[:min(_FEW, extent)])
+
+
 def _few_rows(function: Any, given: Any, output: Any, furthest: Optional[Sequence[int]], factor: float) -> Question:
-    """Few rows and columns of the gradient of one head: those of the furthest elements, one in turn, the first and the last."""
-    elements = [*(furthest or []), next(_turn) * (output.shape[-1] + 1) % output.numel(), 0, output.numel() - 1]
-    places = [numpy.unravel_index(each, output.shape) for each in elements]
-    batch, head = (int(k) for k in places[0][:2])
-    rows, columns = (sorted(list(dict.fromkeys(int(each[axis]) for each in places))[:_FEW]) for axis in (2, 3))
+    """Few rows and columns of the gradient of few heads: those of the furthest elements, and others besides."""
+    import torch
+    places = [numpy.unravel_index(each, output.shape) for each in furthest or []]
+    heads = [divmod(head, output.shape[1]) for head in _spread([int(b * output.shape[1] + h) for b, h, *_ in places], output.shape[0] * output.shape[1])]
+    rows, columns = ([_spread([int(each[axis]) for each in places if tuple(each[:2]) == head], output.shape[axis]) for head in heads] for axis in (2, 3))
 
     def taken(name: str, tensor: Any) -> Any:
-        if name == "seen":
-            return tensor[batch, head][rows] if function is _of_queries else tensor[batch, head][:, rows]
-        return tensor[batch, head][rows] if (name in ("key", "value")) != (function is _of_queries) else tensor[batch, head]
+        if name == "seen" and function is not _of_queries:
+            return torch.stack([tensor[head][:, some] for head, some in zip(heads, rows)])
+        is_of_rows = (name in ("key", "value")) != (function is _of_queries)
+        return torch.stack([tensor[head][some] if is_of_rows else tensor[head] for head, some in zip(heads, rows)])
 
     operands = {name: taken(name, tensor) for name, tensor in given.items()}
-    operands["columns"] = given[_FACTORS[function]][batch, head][:, columns]
-    return traced(function, {**operands, "factor": factor}, [output[batch, head][rows][:, columns]])._replace(elements=output.numel())
+    operands["columns"] = torch.stack([given[_FACTORS[function]][head][:, some] for head, some in zip(heads, columns)])
+    few = torch.stack([output[head][some][:, others] for head, some, others in zip(heads, rows, columns)])
+    return traced(function, {**operands, "factor": factor}, [few])._replace(elements=output.numel())
 
 
 @rule("_scaled_dot_product_flash_attention_for_cpu_backward")

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .._namespace import TRACED as xp
-from ._rules import Question, Unjudged, formula, rule, traced
+from ._rules import Exact, Question, Unjudged, formula, rule, traced
 
 
 def _axes(dim: Any) -> Any:
@@ -74,6 +74,15 @@ def _place(function: Any, x: Any, dim: Any, keepdim: bool) -> Any:
 
 @formula("cumsum")
 def _cumsum(self, dim): return xp.cumulative_sum(self, axis=dim)
+
+
+@rule("cumprod")
+def _cumprod(outputs: Any, self: Any, dim: int) -> Any:
+    y = outputs[0]
+    rows = [x.reshape(1, 1) if x.dim() == 0 else x.movedim(dim, -1).reshape(-1, x.shape[dim]) for x in (self.to(y.dtype), y)]
+    if not y.dtype.is_floating_point:
+        return Exact(rows[0].cpu().numpy().cumprod(1, dtype=rows[1].cpu().numpy().dtype), rows[1].cpu().numpy())
+    return Question("cumprod", {"x": rows[0]}, {"y": rows[1]})
 
 
 @formula("logsumexp")

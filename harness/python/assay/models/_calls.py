@@ -23,6 +23,12 @@ def is_view(function: Any) -> bool:
 
 
 @functools.cache
+def is_mark(function: Any) -> bool:
+    """Whether it only tells a profiler where the program is."""
+    return hasattr(function, "_schema") and str(function._schema.name).startswith("profiler::")
+
+
+@functools.cache
 def why_unjudgeable(function: Any) -> str:
     """The kind of a function that has no arithmetic of its own to judge, or ""."""
     import torch
@@ -77,6 +83,7 @@ def _apart(value: Any, memory: set[int]) -> Any:
 class _Form(NamedTuple):
     """The schema of an overload, read once."""
     name: str
+    base: str  # the name without what says that it writes into an operand
     overload: str
     arguments: list[tuple[str, Any, bool, bool]]  # name, default, whether the call writes into it, whether it is only there for that
     defaults: dict[str, Any]
@@ -89,7 +96,7 @@ def _form(function: Any) -> _Form:
 
     listed = function._schema.arguments
     defaults = {a.name: a.default_value for a in listed if a.has_default_value()}
-    return _Form(name_of(function), function._schema.overload_name, [(a.name, defaults.get(a.name), is_written(a), is_written(a) and a.is_out) for a in listed],
+    return _Form(name_of(function), _base(name_of(function)), function._schema.overload_name, [(a.name, defaults.get(a.name), is_written(a), is_written(a) and a.is_out) for a in listed],
                  defaults)
 
 
@@ -98,7 +105,7 @@ class Call:
 
     def __init__(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         form = _form(function)
-        self.name, self.overload = form.name, form.overload
+        self.name, self.base, self.overload = form.name, form.base, form.overload
         arguments: dict[str, Any] = {}
         self.written: list[Any] = []
         for place, (name, default, is_written, is_out) in enumerate(form.arguments):
@@ -113,18 +120,16 @@ class Call:
             arguments = {name: _apart(value, memory) for name, value in arguments.items()}
         self.arguments = Defaults(arguments, form.defaults)
 
-    @property
-    def base(self) -> str:
-        return _base(self.name)
-
     def copied(self) -> Call:
         """The call with operands on the host that nobody writes into."""
         copy = object.__new__(Call)
-        copy.name, copy.overload, copy.written = self.name, self.overload, on_host(self.written)
+        copy.name, copy.base, copy.overload, copy.written = self.name, self.base, self.overload, on_host(self.written)
         copy.arguments = Defaults({name: on_host(value) for name, value in self.arguments.items()}, self.arguments.defaults)
         return copy
 
     def outputs(self, result: Any) -> list[Any]:
+        if is_tensor(result):
+            return [result]
         flat = list(result) if isinstance(result, (list, tuple)) else [result]
         flat = [each for each in flat if is_tensor(each) or each is None]
         return flat if any(map(is_tensor, flat)) else self.written

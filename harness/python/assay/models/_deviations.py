@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Iterator, Optional
+from typing import Any, Callable, Iterator, NamedTuple, Optional
 
 from ._background import tensors_in
 from ._calls import _form
 from ._rules import is_tensor
 
 
-_MOST_ELEMENTS = 1 << 22  # of operands that are copied in f64
+_MOST_ELEMENTS = 1 << 22  # of operands that are copied in f64, and of results beside them
+_MOST_COPIED = 1 << 22    # of a large matrix at a time
 _MOST_PRODUCTS = 1 << 22  # of a product of matrices that is computed in f64
 
 
@@ -20,45 +21,70 @@ def _widened(value: Any) -> Any:
     return value.detach().double() if is_tensor(value) and value.dtype.is_floating_point else value
 
 
-def _is_repeatable(function: Any, call: Any) -> bool:
+def _is_repeatable(function: Any, call: Any, result: Any) -> bool:
     """Whether another execution changes nothing but new tensors: ATen's, no random one, and none that may write into operands. In f64 these
     are copies, unless they are of f64 already; what writes into others says so."""
     import torch
-    tensors = list(tensors_in(list(call.arguments.values())))
+    tensors = list(tensors_in([*call.arguments.values(), result]))
     return str(function._schema.name).startswith("aten::") and torch.Tag.nondeterministic_seeded not in function.tags and not call.written and \
         not any(each.dtype == torch.float64 for each in tensors) and sum(each.numel() for each in tensors) <= _MOST_ELEMENTS
 
 
-def _of_product(call: Any) -> Any:
-    """Factors of a large product of matrices, of which a product in f64 would take longer than judging; None: it is another call."""
+class _Product(NamedTuple):
+    """A large product of matrices, alpha a b + beta c, which in f64 would take longer than judging."""
+    a: Any
+    b: Any
+    c: Any
+    alpha: float
+    beta: float
+
+    def turned(self) -> _Product:
+        return self._replace(a=self.b.T, b=self.a.T, c=None if self.c is None else self.c.T)
+
+
+def _product_of(call: Any, result: Any) -> Optional[_Product]:
+    """None: it is another call."""
     given = call.arguments
     a, b = given.get("self" if call.base == "mm" else "mat1"), given.get("mat2")
     if call.base not in ("mm", "addmm") or call.written or a.shape[0] * b.numel() <= _MOST_PRODUCTS or not a.dtype.is_floating_point:
         return None
-    return a.detach().double(), b.detach().double(), given["self"].detach().double() if call.base == "addmm" else None, given
+    beta = given["beta"] if call.base == "addmm" else 0
+    return _Product(a.detach(), b.detach(), given["self"].detach().expand(result.shape) if beta else None, given.get("alpha", 1), beta)
 
 
-def _places_in_product(product: Any, y: Any) -> Optional[list[int]]:
+def _in_blocks(m: Any, step: Callable[[Any], Any]) -> Any:
+    """Numbers of all rows, of which some at a time are copied in f64, so that a large matrix takes no second memory."""
+    import torch
+    rows = max(1, _MOST_COPIED // max(m.shape[1], 1))
+    return torch.cat([step(m[first:first + rows].double()) for first in range(0, m.shape[0], rows)])
+
+
+def _places_in_product(product: _Product, y: Any) -> Optional[list[int]]:
     """Elements that are furthest off in rows and columns whose sums with random signs are (Freivalds, 1977), absolutely and by their size.
     None: infinities or NaN would hide the others of their rows and columns."""
-    a, b, c, given = product
-    y, alpha = y.detach().double(), given.get("alpha", 1)
-    a = a if alpha == 1 else a * alpha
-    if c is not None and given["beta"]:
-        y = y - given["beta"] * c
-    if not math.isfinite(y.sum()):
+    y, width = y.detach(), y.shape[1]
+    try:
+        return [row * width + column for row, column in _furthest_of_rows(product, y)] + \
+            [row * width + column for column, row in _furthest_of_rows(product.turned(), y.T)]
+    except ArithmeticError:
         return None
-    width = y.shape[1]
-    return [row * width + column for row, column in _furthest_of_rows(a, b, y)] + \
-        [row * width + column for column, row in _furthest_of_rows(b.T, a.T, y.T)]
 
 
-def _furthest_of_rows(a: Any, b: Any, y: Any) -> Iterator[tuple[int, int]]:
+def _furthest_of_rows(product: _Product, y: Any) -> Iterator[tuple[int, int]]:
     import torch
-    signs = torch.randint(0, 2, (y.shape[1],), generator=torch.Generator().manual_seed(0)).to(y).mul_(2).sub_(1)
-    sums = (y @ signs - a @ (b @ signs)).abs_()
-    for row in {int(sums.argmax()), int((sums / y.abs().sum(1).add_(1e-300)).argmax())}:
-        yield row, int((y[row] - a[row] @ b).abs_().argmax())
+    a, b, c, alpha, beta = product
+    signs = torch.randint(0, 2, (y.shape[1],), generator=torch.Generator().manual_seed(0)).to(y.device, torch.float64).mul_(2).sub_(1)
+
+    def times(m: Any, vector: Any) -> Any:
+        return _in_blocks(m, lambda block: block @ vector)
+
+    sums, sizes = _in_blocks(y, lambda block: torch.stack([block @ signs, block.abs().sum(1)], 1)).T
+    if not math.isfinite(sizes.sum()):
+        raise ArithmeticError
+    sums = sums - alpha * times(a, times(b, signs)) - (beta * times(c, signs) if c is not None else 0)
+    for row in {int(sums.abs().argmax()), int((sums.abs() / (sizes + 1e-300)).argmax())}:
+        right = alpha * times(b.T, a[row].double()) + (beta * c[row] if c is not None else 0)
+        yield row, int((y[row] - right).abs_().argmax())
 
 
 class Deviations:
@@ -68,9 +94,9 @@ class Deviations:
         self._of_product: Any = None
         self._found: list[tuple[Any, ...]] = []  # a result, and distances of its elements, also by their sizes
         try:
-            if (product := _of_product(call)) is not None:
+            if (product := _product_of(call, result)) is not None:
                 self._of_product = result, _places_in_product(product, result)
-            elif _is_repeatable(function, call):
+            elif _is_repeatable(function, call, result):
                 names = [name for name, *_ in _form(function).arguments]
                 self._measure(result, function(**{name: _widened(call.arguments[name]) for name in names if name in call.arguments}))
         except (RuntimeError, TypeError, ValueError):

@@ -24,7 +24,7 @@ class Mode(TorchDispatchMode):
 
 
 class CompiledRegions:
-    """Counts calls of what Inductor has compiled, between `start` and `stop`: no dispatcher sees those."""
+    """Hands calls of what Inductor has compiled to the watch, between `start` and `stop`: no dispatcher sees those."""
 
     def __init__(self, watch: Any) -> None:
         self._watch, self._graph, self._call = watch, None, None
@@ -38,13 +38,11 @@ class CompiledRegions:
             return
         watch, call = self._watch, CompiledFxGraph.__call__
 
-        def counted(graph: Any, *args: Any, **kwargs: Any) -> Any:
-            watch.calls += 1
-            watch.unjudged["regions that torch.compile has compiled"] += 1
-            return call(graph, *args, **kwargs)
+        def watched(graph: Any, *args: Any, **kwargs: Any) -> Any:
+            return watch.execute_region(graph, args[0] if args else [], lambda: call(graph, *args, **kwargs))
 
         self._graph, self._call = CompiledFxGraph, call
-        CompiledFxGraph.__call__ = counted
+        CompiledFxGraph.__call__ = watched
 
     def stop(self) -> None:
         if self._graph is not None:

@@ -3,10 +3,12 @@
 than any bound of f32 is. Whatever is not proven is judged."""
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
-from ._rules import Unjudged, accepted, is_tensor
+from ._rules import Unjudged, accepted, is_tensor, values_of
 
 _U = 2.0 ** -24  # unit roundoff of f32
 # A sum of n terms has a bound of at least 2 (n - 1) _U times the sum of their sizes (golden/bound/bound.h). Half of that is permitted here, as
@@ -16,51 +18,65 @@ _MOST_PRODUCTS = 1 << 23  # of a matrix product; a larger one is sampled sooner 
 
 
 class Proof(NamedTuple):
-    prove: Callable[..., bool]  # whether the result, in f32, is right; operands and result are arrays, numbers stay numbers
-    is_exact: bool = True       # only correctly rounded results pass, by whatever contract
+    function: Callable[..., Any]  # values in f64, and what else `is_right` takes; operands are arrays, numbers stay numbers
+    is_right: Callable[..., bool]  # whether outputs, in f32, are right by what the function gives
+    is_exact: bool = False  # only correctly rounded results pass, by whatever contract
+    groups: tuple[tuple[int, ...], ...] = ((0,),)  # outputs that are judged, those of one node together
+    is_layer: bool = False  # the first of each function is judged all the same, not the first of each number of terms
 
 
 PROOFS: dict[str, Proof] = {}  # by the functions' names
 
 
-def _exact(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Makes a function that gives the value in f64, or a selection of operands, the proof of results that are it, rounded once."""
+def _adds(is_right: Callable[..., bool], *names: str, **more: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def made(function: Callable[..., Any]) -> Callable[..., Any]:
-        def prove(y: Any, **given: Any) -> bool:
-            return _has_bits(y, function(**given))
-        prove.__wrapped__ = function  # type: ignore[attr-defined]
-        PROOFS.update(dict.fromkeys(names, Proof(prove)))
+        PROOFS.update(dict.fromkeys(names, Proof(function, is_right, **more)))
         return function
     return made
+
+
+def _exact(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes a function that gives the value in f64, or a selection of operands, the proof of results that are it, rounded once."""
+    return _adds(lambda outputs, golden: _has_bits(outputs[0], golden), *names, is_exact=True)
 
 
 def _close(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Makes a function the proof of results within a share of the sizes of their terms: it gives the value in f64, how many terms
     each result has at least, and a function that gives the sum of their sizes, which is asked for where the value's own does not do."""
-    def made(function: Callable[..., Any]) -> Callable[..., Any]:
-        def prove(y: Any, **given: Any) -> bool:
-            golden, terms, sizes = function(**given)
-            if terms < 2 or golden.shape != y.shape or y.dtype != "f4":
-                return terms == 1 and _has_bits(y, golden)
-            share, error = min((terms - 1) * _U, _SHARE), abs(y - golden)
-            return _is_within(error, share, abs(golden)) or _is_within(error, share, sizes())
-        prove.__wrapped__ = function  # type: ignore[attr-defined]
-        PROOFS.update(dict.fromkeys(names, Proof(prove, False)))
-        return function
-    return made
+    def is_right(outputs: Sequence[Any], found: Any) -> bool:
+        y, (golden, terms, sizes) = outputs[0], found
+        if terms < 2 or golden.shape != y.shape:
+            return terms == 1 and _has_bits(y, golden)
+        share, error = min((terms - 1) * _U, _SHARE), abs(y - golden)
+        return _is_within(error, share, abs(golden)) or _is_within(error, share, sizes())
+    return _adds(is_right, *names)
 
 
 def _near(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Makes a function that gives the value in f64 the proof of results within 2 _U of it: half of what functions have, 4 units in the last
     place."""
-    def made(function: Callable[..., Any]) -> Callable[..., Any]:
-        def prove(y: Any, **given: Any) -> bool:
-            golden = function(**given)
-            return golden.dtype == "f8" and golden.shape == y.shape and _is_within(abs(y - golden), 2 * _U, abs(golden))
-        prove.__wrapped__ = function  # type: ignore[attr-defined]
-        PROOFS.update(dict.fromkeys(names, Proof(prove, False)))
-        return function
-    return made
+    def is_right(outputs: Sequence[Any], golden: Any) -> bool:
+        y = outputs[0]
+        return golden.dtype == "f8" and golden.shape == y.shape and _is_within(abs(y - golden), 2 * _U, abs(golden))
+    return _adds(is_right, *names)
+
+
+def bounded(*names: str, groups: tuple[tuple[int, ...], ...] = ((0,),)) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes a function the proof of a layer's results: for each output that is judged it gives the value in f64, and how far the result may be
+    from that before it is rounded."""
+    def is_right(outputs: Sequence[Any], found: Any) -> bool:
+        places = [place for group in groups for place in group]
+        return all(outputs[place] is None or _is_allowed(outputs[place], *given) for place, given in zip(places, found, strict=True))
+    return _adds(is_right, *names, groups=groups, is_layer=True)
+
+
+def _is_allowed(y: Any, golden: Any, allowed: Any) -> bool:
+    """By its own rounding besides. Where zeros in place of many elements might be allowed, a judgement says that it is inconclusive."""
+    import numpy
+    if golden.shape != y.shape or y.dtype != "f4":
+        return False
+    size, whole = abs(golden), allowed + _U * abs(golden)
+    return bool((abs(y - golden) <= whole).all() and (whole < math.inf).all()) and 4 * numpy.count_nonzero(size < 32 * allowed) <= size.size
 
 
 def _is_within(error: Any, share: float, size: Any) -> bool:
@@ -71,20 +87,26 @@ def _is_within(error: Any, share: float, size: Any) -> bool:
 def _has_bits(y: Any, golden: Any) -> bool:
     import numpy
     golden = numpy.asarray(golden)
+    if y.dtype != "f4":
+        return golden.dtype == y.dtype and numpy.array_equal(golden, y)
     return golden.shape == y.shape and bool((golden.astype("f4", copy=False).view("i4") == y.view("i4")).all())
 
 
-def _arithmetic(name: str) -> None:
+def _arithmetic(name: str, numpys: str) -> None:
+    import numpy
+    function = getattr(numpy, numpys)
+
     @_exact(name)
     def _(self: Any, other: Any) -> Any:
-        import numpy
+        if self.dtype.kind == "i":
+            return function(self, other)
         if not hasattr(other, "shape"):
             other = numpy.float64(numpy.float32(other))  # as PyTorch has it
-        return getattr(numpy, {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide"}[name])(self, other, dtype="f8")
+        return function(self, other, dtype="f8")
 
 
-for _name in ("add", "sub", "mul", "div"):
-    _arithmetic(_name)
+for _name, _numpys in (("add", "add"), ("sub", "subtract"), ("mul", "multiply"), ("div", "divide")):
+    _arithmetic(_name, _numpys)
 
 
 @_exact("neg")
@@ -107,8 +129,24 @@ def _threshold_backward(grad_output, self, threshold):
     return numpy.where(self <= threshold, grad_output.dtype.type(0), grad_output)
 
 
-@_exact("clone")
+@_exact("clone", "_to_copy")
 def _clone(self): return self
+
+
+@_exact("cat")
+def _cat(tensors, dim=0):
+    import numpy
+    return numpy.concatenate(tensors, dim)
+
+
+@_exact("stack")
+def _stack(tensors, dim=0):
+    import numpy
+    return numpy.stack(tensors, dim)
+
+
+@_exact("embedding")
+def _embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False): return weight[indices]
 
 
 @_exact("_unsafe_view")
@@ -120,6 +158,14 @@ def _select_backward(grad_output, input_sizes, dim, index):
     import numpy
     made = numpy.zeros(input_sizes, grad_output.dtype)
     numpy.moveaxis(made, dim, 0)[index] = grad_output
+    return made
+
+
+@_exact("slice_backward")
+def _slice_backward(grad_output, input_sizes, dim, start, end, step):
+    import numpy
+    made = numpy.zeros(input_sizes, grad_output.dtype)
+    numpy.moveaxis(made, dim, 0)[start:end:step] = numpy.moveaxis(grad_output, dim, 0)
     return made
 
 
@@ -181,35 +227,65 @@ def _affine(self, mat1, mat2):
     return product + self, count, lambda: sizes() + abs(self)
 
 
-def _array(tensor: Any, dtype: Any) -> Any:
-    """Its elements on the host, those of 16 bits in f64, which NumPy has."""
-    if tensor.dtype != dtype:
+_MOST_ELEMENTS = 1 << 24  # of operands and outputs of a proof, of a layer's a quarter: it makes some copies in f64
+_PLACES = ("indices",)    # arguments whose integers are no numbers to compute with
+
+
+def _array(name: str, value: Any, dtype: Any) -> Any:
+    """Elements of tensors on the host, those of 16 bits in f64, which NumPy has. Integers beside floating-point numbers become such, where
+    they have the same value there."""
+    if not is_tensor(value):
+        return [_array(name, each, dtype) for each in value] if isinstance(value, (list, tuple)) and value and is_tensor(value[0]) else value
+    made = value.detach()
+    if value.dtype == dtype or name in _PLACES:
+        return (made if dtype.itemsize >= 4 or name in _PLACES else made.double()).numpy(force=True)
+    if value.dtype not in _integers() or not dtype.is_floating_point or value.numel() > 0 and int(value.abs().max()) >= 1 << 24:
         raise Unjudged("several types")
-    tensor = tensor.detach()
-    return (tensor if tensor.dtype.itemsize == 4 else tensor.double()).numpy(force=True)
+    return made.numpy(force=True).astype("f4")
+
+
+@functools.cache
+def _integers() -> tuple[Any, ...]:
+    import torch
+    return torch.int64, torch.int32
 
 
 def proof_of(call: Any) -> Optional[Proof]:
     return PROOFS.get(call.base) if call.overload in _OVERLOADS else None
 
 
-# Overloads with one result of floating-point numbers, whose arguments the functions above name.
+# Overloads with results of one type, whose arguments the functions above name.
 _OVERLOADS = ("", "Tensor", "Scalar", "Tensor_Scalar", "dim", "dim_IntList", "default")
 
 
-def is_proven(proof: Proof, call: Any, y: Any) -> bool:
-    """Whether y is the right result of the call. Raises anything where the proof does not know such tensors."""
+@functools.lru_cache(4096)
+def _names_of(function: Callable[..., Any], names: tuple[str, ...]) -> Optional[tuple[str, ...]]:
+    """Arguments of a call, where the proof takes all of them."""
+    return names if set(names) <= set(inspect.signature(function).parameters) else None
+
+
+def prove(proof: Proof, call: Any, outputs: Sequence[Any]) -> Optional[bool]:
+    """Whether the outputs, which are right results of the call, are finite; None: nobody knows that they are right. Raises anything where
+    the proof does not know such tensors."""
     import numpy
     import torch
-    if y.dtype not in (torch.float32, torch.bfloat16, torch.float16) or type(y) is not torch.Tensor:
-        return False
-    given = accepted(call.base, proof.prove.__wrapped__, call.arguments, call.arguments.defaults)  # type: ignore[attr-defined]
-    arrays = {name: _array(value, y.dtype) if is_tensor(value) else value for name, value in given.items()}
+    first = next(each for each in outputs if each is not None)
+    dtype, given = first.dtype, call.arguments
+    if type(first) is not torch.Tensor or not (dtype == torch.float32 or proof.is_exact and dtype in (torch.bfloat16, torch.float16, *_integers())):
+        return None
+    if _names_of(proof.function, tuple(given)) is None:
+        given = accepted(call.base, proof.function, given, given.defaults)
+    size = sum([each.numel() for each in values_of(given) if is_tensor(each)], first.numel())
+    if size > _MOST_ELEMENTS >> 2 * proof.is_layer:
+        return None
+    arrays = {name: _array(name, value, dtype) for name, value in given.items()}
     with numpy.errstate(all="ignore"):
-        if y.dtype == torch.float32:
-            return proof.prove(y.detach().numpy(force=True), **arrays)
-        golden = proof.prove.__wrapped__(**arrays)  # type: ignore[attr-defined]
-    if not proof.is_exact:
-        return False
-    rounded = torch.as_tensor(golden).to(y.dtype)
-    return rounded.shape == y.shape and torch.equal(rounded.view(torch.int16), y.view(torch.int16))
+        found = proof.function(**arrays)
+        if dtype.itemsize >= 4:
+            made = [None if each is None else each.detach().numpy(force=True) for each in outputs]
+            if not proof.is_right(made, found):
+                return None
+            return not proof.is_exact or bool(numpy.isfinite(made[0]).all())  # other proofs are of finite values alone
+    rounded = torch.as_tensor(found).to(dtype)
+    is_right = rounded.shape == first.shape and torch.equal(rounded.view(torch.int16), first.view(torch.int16))
+    return bool(first.isfinite().all()) if is_right else None

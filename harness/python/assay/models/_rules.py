@@ -34,6 +34,7 @@ Answer = Union[Question, Exact]
 # A call's arguments by the names of its schema, and the tensors that it returned.
 Rule = Callable[[Mapping[str, Any], Sequence[Any]], Iterable[Answer]]
 
+FORMULAS: dict[str, Callable[..., Any]] = {}  # functions of traced arrays, by the names that their rules have
 RULES: dict[str, Rule] = {}  # by "add", or "max.dim" where the overloads differ
 
 
@@ -81,6 +82,7 @@ def formula(*names: str, promotes: bool = False, judged: Sequence[int] = (0,)) -
                 raise Unjudged(f"{names[0]}: some of the outputs without the others")
             yield traced(function, promoted(taken, results[0]) if promotes else taken, results)
         RULES.update(dict.fromkeys(names, rule))
+        FORMULAS.update(dict.fromkeys(names, function))
         return function
     return made
 
@@ -137,8 +139,8 @@ def _plan(function: Callable[..., Any], arguments: Mapping[str, Any], outputs: S
     held = [cell.cell_contents for cell in function.__closure__ or ()]
     if any(map(is_tensor, held)):
         return None
-    plan = (function.__code__, function.__defaults__, tuple(map(_sign, held)), tuple((name, _sign(each)) for name, each in arguments.items()),
-            tuple(map(_sign, outputs)))
+    plan = (function.__code__, function.__defaults__, tuple(map(sign, held)), tuple((name, sign(each)) for name, each in arguments.items()),
+            tuple(map(sign, outputs)))
     try:
         hash(plan)
     except TypeError:
@@ -146,11 +148,11 @@ def _plan(function: Callable[..., Any], arguments: Mapping[str, Any], outputs: S
     return plan
 
 
-def _sign(value: Any) -> Any:
+def sign(value: Any) -> Any:
     if is_tensor(value):
         return tuple(value.shape), value.dtype
     if isinstance(value, (list, tuple)):
-        return (type(value), *map(_sign, value))
+        return (type(value), *map(sign, value))
     return type(value), repr(value) if isinstance(value, float) else value  # 0.0 and -0.0 are equal
 
 

@@ -8,6 +8,7 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple, Optional, Seque
 
 from .._errors import Error, UsageError
 from ._executors import Executor, executor_of
+from ._onnx_inputs import demand_fit, demand_inputs
 from ._rules import Question, Unjudged
 from ._sites import Site
 from .watch import Node, Watch
@@ -244,13 +245,15 @@ def watch_onnx(model: Any, inputs: Optional[Mapping[str, Any]] = None, provider:
             raise UsageError(f"watch_onnx: {model!r} is no model that the package onnx reads: {type(error).__name__}: {error}") from None
     graph = _Graph(model)
     given = dict(inputs) if inputs is not None else _drawn(model, graph.constants, seed)
-    wanted = [one.name for one in model.graph.input if one.name not in graph.constants]
-    if missing := [name for name in wanted if name not in given]:
-        raise UsageError(f"watch_onnx: no array for the input {missing[0]}; the model has {', '.join(wanted)}")
+    demand_inputs(model, graph.constants, given)
     watch = Watch(sample, 1, contract, 20, on_node)
     walk = _Walk(watch, graph, executor_of(provider), given, fused)
     try:
-        walk.each()
+        try:
+            walk.each()
+        except Error as error:
+            demand_fit(model, given, error)
+            raise
         if fused:
             walk.together()
     except KeyboardInterrupt as interrupt:

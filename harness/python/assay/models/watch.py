@@ -8,16 +8,18 @@ import os
 import sys
 import time
 from collections import Counter
-from typing import Any, Callable, Iterator, NamedTuple, Optional
+from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence
 
 from .._check import check
 from .._define import take_function
 from .._errors import Error, UsageError
 from .._verdict import Verdict
+from . import _layer_proofs  # noqa: F401  (it adds proofs)
 from ._background import Background, count_threads, on_host, tensors_in
-from ._calls import Call, full_name, is_view, name_of, why_unjudgeable, without_modes
+from ._compiled import copied_operands, judge_region
+from ._calls import Call, full_name, is_mark, is_view, name_of, why_unjudgeable, without_modes
 from ._deviations import Deviations, furthest
-from ._proofs import is_proven, proof_of
+from ._proofs import proof_of, prove
 from ._rules import Exact, Question, Unjudged, is_tensor, values_of
 from ._sites import Site, Sites
 from ._steps import Steps
@@ -205,6 +207,8 @@ class Watch:
         """Runs the call as it is, or by `run`, and judges it if it is its turn. Whatever goes wrong in judging is counted, not raised;
         only `on_node` may raise."""
         run = run or function
+        if is_mark(function):
+            return run(*args, **kwargs)
         if self._tape is not None:
             run = self._recording(function, run)
         if is_view(function):
@@ -226,37 +230,55 @@ class Watch:
         result = run(*args, **kwargs)
         self.seconds -= time.perf_counter() - between
         if made:
-            node = self._proven(index, site, made[0], result)
-            if node is not None:
-                self._background.put_result(([node], "", 0.0))
+            if nodes := self._proven(index, site, made[0], result):
+                self._background.put_result((nodes, "", 0.0))
             else:
                 self._judge_soon(function, index, site, made[0], result)
         self.seconds += time.perf_counter() - begun
         self._take(False)
         return result
 
-    def _proven(self, index: int, site: Site, call: Call, result: Any) -> Optional[Node]:
-        """The node of a result that needs no question. None: it needs one, as the first of about so many terms does for its bits and bias,
-        and all do for a suite."""
+    def execute_region(self, graph: Any, given: Sequence[Any], run: Callable[[], Any]) -> Any:
+        """Runs a region that torch.compile has compiled, and judges its outputs by its graph."""
+        self.calls += 1
+        if self.calls % self.every:
+            return run()
+        index, site, begun = self.calls, self._sites.here(), time.perf_counter()
+        made: list[Any] = []
+        why = self._attempt(graph, lambda: made.append(copied_operands(graph, list(given))))
+        between = time.perf_counter()
+        result = run()
+        self.seconds -= time.perf_counter() - between
+        if not why:
+            why = self._attempt(graph, lambda: self._background.put_result((judge_region(self, index, site, *made[0], result), "", 0.0)))
+        self._count(why)
+        self.seconds += time.perf_counter() - begun
+        self._take(False)
+        return result
+
+    def _proven(self, index: int, site: Site, call: Call, result: Any) -> list[Node]:
+        """Nodes of results that need no question. None: it needs one, as the first of each layer and of about so many terms does for its bits
+        and bias, and all do for a suite."""
         proof = proof_of(call)
         if proof is None or self._tape is not None or not proof.is_exact and self.contract is not None:
-            return None
-        output = call.outputs(result)[0]
-        if not proof.is_exact:
-            seen = call.base, output.dtype, (max(each.numel() for each in tensors_in(list(call.arguments.values()))) // max(output.numel(), 1)).bit_length()
-            if seen not in self._measured:
-                self._measured.add(seen)
-                return None
+            return []
         try:
+            outputs = call.outputs(result)
+            first = next(each for each in outputs if each is not None)
+            if not proof.is_exact:
+                terms = 0 if proof.is_layer else max(each.numel() for each in tensors_in(list(call.arguments.values()))) // max(first.numel(), 1)
+                if (seen := (call.base, first.dtype, terms.bit_length())) not in self._measured:
+                    self._measured.add(seen)
+                    return []
             with without_modes():
-                if not is_proven(proof, call, output):
-                    return None
-                size = output.numel()
-                return Node(index, full_name(call.base), site, tuple(output.shape), str(output.dtype)[6:], "pass",
-                            "bit_exact" if proof.is_exact else "within_class", "", 0.0 if proof.is_exact else None, None, None,
-                            _stays_finite(call, result), size, size)
+                if (is_finite := prove(proof, call, outputs)) is None:
+                    return []
+                sizes = [sum([outputs[place].numel() for place in group if outputs[place] is not None]) for group in proof.groups]
+                is_finite = is_finite or _stays_finite(call, result)
+                return [Node(index, full_name(call.base), site, tuple(first.shape), str(first.dtype)[6:], "pass", "bit_exact" if proof.is_exact else "within_class",
+                             "", 0.0 if proof.is_exact else None, None, None, is_finite, size, size) for size in sizes if size]
         except Exception:  # tensors of others raise anything, and the rule says why they are not judged
-            return None
+            return []
 
     def _recording(self, function: Any, run: Callable[..., Any]) -> Callable[..., Any]:
         """Runs and records. A call that cannot be recorded ends the recording, not the program."""
@@ -300,7 +322,8 @@ class Watch:
                 self.add(node)
 
     def _count(self, reason: str) -> None:
-        self.unjudged.update([reason] if reason else [])
+        if reason:
+            self.unjudged[reason] += 1
 
     def _attempt(self, function: Callable[..., Any], step: Callable[[], Any]) -> str:
         """Takes the step. Returns why it fails, whatever the reason is: tensors and rules of others raise anything."""
@@ -320,7 +343,7 @@ class Watch:
             output = next(each for each in call.outputs(result) if each is not None)
             node = node._replace(index=index, op=full_name(call.base), site=site, shape=tuple(output.shape), dtype=str(output.dtype).partition(".")[2],
                                  finite=_stays_finite(call, result))
-            yield node._replace(question=_kept(answer) if node.failed and self._kept < self.most_kept else None)
+            yield node._replace(question=kept(answer) if node.failed and self._kept < self.most_kept else None)
 
     def _parts(self, answers: Iterator[Any], deviations: Callable[[], Deviations]) -> Iterator[Any]:
         for answer in answers:
@@ -431,7 +454,7 @@ def _is_finite(tensor: Any) -> bool:
     return math.isfinite(tensor.sum()) or bool(tensor.isfinite().all())
 
 
-def _kept(answer: Any) -> Optional[Question]:
+def kept(answer: Any) -> Optional[Question]:
     """The question with copies of its tensors, which the program goes on to change."""
     if isinstance(answer, Exact):
         return None
