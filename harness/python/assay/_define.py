@@ -326,7 +326,9 @@ _TYPES = {"bool": "i8", "float64": "f64", "float32": "f32", "float16": "f16", "b
 
 
 def _type_of(array: Any) -> str:
-    return str(getattr(array, "dtype", "")).split(".")[-1]
+    from ._arrays import NARROW_INTEGERS
+    name = str(getattr(array, "dtype", "")).split(".")[-1]
+    return NARROW_INTEGERS.get(name, name)
 
 
 def _mixed_types(arrays: Sequence[Any]) -> Optional[str]:
