@@ -218,8 +218,20 @@ class MlDtypes(unittest.TestCase):
             for strided in (one, one[::-1, ::-1]):
                 verdict = assay.check("matmul", [strided, strided], strided.astype(out))
                 self.assertEqual(verdict.class_, "bit_exact", verdict.explanation)
-        with self.assertRaisesRegex(assay.UsageError, "elements of type int4 are not judged"):
-            assay.check("matmul", [np.eye(4).astype(ml_dtypes.int4), B], Y)
+
+    def test_integers_of_four_bits_are_those_of_eight(self):
+        import ml_dtypes
+
+        def dequantised(x, codes, scale):
+            return x @ (codes * scale)
+        x, scale = np.float32([[1, -2, 3]]), np.float32([0.5, 0.25])
+        for dtype, low, high in ((ml_dtypes.int4, -8, 7), (ml_dtypes.uint4, 0, 15)):
+            codes = np.array([[low, high], [3, 1], [high, low]], np.int8)
+            y = x @ (codes * scale)
+            self.assertTrue(assay.check(dequantised, [x, codes.astype(dtype), scale], y).passed)
+            self.assertTrue(assay.check(dequantised, [x, codes.T.astype(dtype).T, scale], y).passed)
+            wrong = assay.check(dequantised, [x, codes.astype(dtype), scale], x @ (np.clip(codes, low + 1, high) * scale))
+            self.assertEqual(wrong.verdict, "mismatch")
 
     def test_cases_come_in_them(self):
         x = assay.cases(ids=["exp/bf16/n=64/fill=normal/seed=0"])[0].inputs["x"]

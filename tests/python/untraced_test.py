@@ -14,6 +14,12 @@ def draw(*shape):
     return RANDOM.standard_normal(shape).astype(np.float32)
 
 
+def _data_of(function, **axes):
+    """The definition of the function as an operator whose arguments have these axes."""
+    function.__annotations__ = axes
+    return assay.operator(function.__name__)(function).data
+
+
 class Untraced(unittest.TestCase):
     def test_what_cannot_be_traced_is_named_with_its_line_and_what_to_do(self):
         xp = assay.namespace
@@ -88,6 +94,55 @@ class Untraced(unittest.TestCase):
                 a = a + 1
         with self.assertRaisesRegex(assay.UsageError, "more than 10000 operations"):
             assay.check(endless, [draw(2)], draw(2))
+
+    def test_a_recursion_without_an_end_names_its_line(self):
+        def again(a):
+            return again(a + 1)
+
+        def three_times(a, left=3):
+            return a if left == 0 else three_times(a * 2, left - 1)
+        with self.assertRaisesRegex(assay.UsageError, r"untraced_test.py:\d+, in again: again calls itself too often: end the recursion by"):
+            assay.check(again, [draw(2)], draw(2))
+        x = draw(3)
+        self.assertTrue(assay.check(three_times, [x], 8 * x).passed)
+
+    def test_writes_into_arguments_are_refused(self):
+        def adds(x):
+            x += 1
+            return x
+
+        def scales(x):
+            y = x
+            y *= 2
+            return x * y
+
+        def sums(x):
+            total = x * 0
+            for k in range(3):
+                total += k * x
+            return total
+        for function, words in ((adds, r"in adds: x \+= ... writes into the argument x"), (scales, r"x \*= ... writes into the argument x")):
+            with self.subTest(words), self.assertRaisesRegex(assay.UsageError, words):
+                assay.check(function, [draw(2)], draw(2))
+        x = draw(3)
+        self.assertTrue(assay.check(sums, [x], 3 * x).passed)
+
+    def test_arguments_on_which_nothing_depends_and_mutable_defaults_are_refused(self):
+        def leaves_out(x, y):
+            return x * 2
+
+        def keeps(x, seen=[]):
+            return x * len(seen)
+        with self.assertRaisesRegex(assay.UsageError, r"untraced_test.py:\d+, in leaves_out: no result depends on y: use it"):
+            assay.check(leaves_out, [draw(2), draw(2)], draw(2))
+        with self.assertRaisesRegex(assay.UsageError, "no result depends on y"):
+            _data_of(leaves_out, x="n", y="n")
+        with self.assertRaisesRegex(assay.UsageError, "in keeps: the default of seen is a list"):
+            assay.check(keeps, [draw(2)], draw(2))
+
+        def counts(x, places):  # by its extent alone
+            return x * places.shape[0]
+        self.assertIn("extent", {node["f"] for node in _data_of(counts, x="n", places="m")["nodes"]})
 
     def test_annotations_say_what_is_wrong(self):
         with self.assertRaisesRegex(assay.UsageError, "annotate it with its axes"):

@@ -30,6 +30,9 @@ class GivenArray(NamedTuple):
     bits: int
 
 
+NARROW_INTEGERS = {"int4": "int8", "uint4": "uint8", "int2": "int8", "uint2": "uint8"}  # and types that hold them
+
+
 def _refuse(name: str, what: str) -> UsageError:
     return UsageError(f"{name}: {what}")
 
@@ -50,6 +53,8 @@ def _from_numpy(array: Any, name: str) -> GivenArray:
         raise _refuse(name, "masked arrays are not judged; fill the masked elements, and leave their rows out")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype.name in NARROW_INTEGERS:  # of ml_dtypes, each in a byte of its own
+        array = array.astype(NARROW_INTEGERS[array.dtype.name])
     code, bits = _type_of(name, array.dtype.name)
     strides = None
     if not array.flags.c_contiguous:

@@ -9,7 +9,8 @@ import json
 import os
 import re
 import sys
-from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
+from collections import Counter
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence
 
 from ._axes import Axis, Dims, roots_of
 from ._errors import UsageError
@@ -81,6 +82,9 @@ def _call(function: Callable[..., Any], called: str, arrays: Sequence[Any], name
         raise UsageError(f"{called}: {error}; inputs are its arrays, and attributes its arguments by name") from None
     try:
         return function(*arrays, **named)
+    except RecursionError as error:
+        raise UsageError(f"{_recursion_of(error)}: {called} calls itself too often: end the recursion by an extent or an attribute, such as "
+                         "x.shape[0], as the data are not known while a function is traced") from None
     except TypeError as error:
         if "does not support ufuncs" not in str(error):
             raise
@@ -88,6 +92,40 @@ def _call(function: Callable[..., Any], called: str, arrays: Sequence[Any], name
         place = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}: " if frame else ""
         raise UsageError(f"{place}a function of NumPy takes no traced array: take functions of assay.namespace(x), such as "
                          "xp.exp(x)") from None
+
+
+def _recursion_of(error: BaseException) -> str:
+    """The line of the author's that stands most often on the way to the error."""
+    here, lines, trace = os.path.dirname(__file__), Counter[str](), error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if os.path.dirname(code.co_filename) != here:
+            lines[f"{code.co_filename}:{trace.tb_lineno}, in {code.co_name}"] += 1
+        trace = trace.tb_next
+    return lines.most_common(1)[0][0]
+
+
+def _refuse_unread(trace: Trace, inputs: Sequence[tuple[str, Dims]], outputs: Mapping[str, Traced], function: str) -> None:
+    """Refuses arguments on which no result depends, neither by their numbers nor by their extents."""
+    read = {value.name for value in outputs.values()}
+    counted: set[Any] = set()
+    for node in reversed(trace.nodes):
+        if node["name"] not in read:
+            continue
+        read |= set(node["of"])
+        if node["f"] in ("index", "extent"):
+            counted |= {axis.root() for axis in node["axes"]}
+    read |= {trace.inputs.get(name, name) for name in read}
+    for name, dims in inputs:
+        if name not in read and name not in trace.spoken and not counted & set(roots_of(dims)):
+            raise UsageError(f"{function}: no result depends on {name}: use it, or take it out of the arguments")
+
+
+def _refuse_mutable(function: Callable[..., Any], called: str, given: Iterable[str]) -> None:
+    for name, parameter in _signature_of(function).parameters.items():
+        if name not in given and isinstance(parameter.default, (list, dict, set, bytearray)):
+            raise UsageError(f"{_place_of(function, called)}: the default of {name} is a {type(parameter.default).__name__}, which another call may "
+                             "change: give numbers or a tuple")
 
 
 def _place_of(function: Callable[..., Any], called: str) -> str:
@@ -209,6 +247,7 @@ class Definition:
                 trace.spoken[operand] = kind, _stated_axes(f"{self.name}: role of {operand}", along, axes, trace)[0].root()
         arrays = [_input(trace, name, dims) for name, dims in inputs]
         outputs = _outputs_of(_call(self.function, self.name, arrays, arguments), _place_of(self.function, self.name), inputs)
+        _refuse_unread(trace, inputs, outputs, _place_of(self.function, self.name))
         parts = _described(trace, inputs, outputs, self._roles)
         listed = _types_beside_places(trace, [name for name, _ in inputs], next(iter(outputs.values()))) if self._types is None else self._types
         types = {} if listed is None else {"types": list(listed)}
@@ -274,7 +313,9 @@ def trace_plain(function: Callable[..., Any], shapes: Sequence[tuple[str, Sequen
     arrays = {name: _input(trace, name, dims, name in conditions) for name, dims in inputs}
     called = getattr(function, "__name__", type(function).__name__)
     called = called if called.isidentifier() else "function"
+    _refuse_mutable(function, called, {*arrays, *attributes})
     outputs = _outputs_of(_call(function, called, [], {**arrays, **attributes}), _place_of(function, called), inputs)
+    _refuse_unread(trace, inputs, outputs, _place_of(function, called))
     parts = {**_described(trace, inputs, outputs, {}, dict(zip(outputs, integers))), **({} if types is None else {"types": [types]})}
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:8]
     return {"op": f"{called}_{digest}", "doc": "a function that was traced", **parts}
@@ -285,7 +326,9 @@ _TYPES = {"bool": "i8", "float64": "f64", "float32": "f32", "float16": "f16", "b
 
 
 def _type_of(array: Any) -> str:
-    return str(getattr(array, "dtype", "")).split(".")[-1]
+    from ._arrays import NARROW_INTEGERS
+    name = str(getattr(array, "dtype", "")).split(".")[-1]
+    return NARROW_INTEGERS.get(name, name)
 
 
 def _mixed_types(arrays: Sequence[Any]) -> Optional[str]:

@@ -9,7 +9,7 @@ import sys
 from typing import Any, Optional, Sequence, Union
 
 from . import _chosen
-from ._axes import checked, fault, roots_of
+from ._axes import checked, fault, is_integer, roots_of
 from ._errors import UsageError
 from ._places import extent_of, indices, join, reshape
 from ._traced import CONDITIONS, Exact, Traced, broadcast, map_function, place_of, places_of, reduce
@@ -19,8 +19,8 @@ Axes = Union[int, Sequence[int], None]
 
 _MAPS = {"exp": 1, "log": 1, "log1p": 1, "tanh": 1, "erf": 1, "sin": 1, "cos": 1, "sigmoid": 1, "sqrt": 1, "rsqrt": 1, "abs": 1,
          "negative": 1, "relu": 1, "add": 2, "subtract": 2, "multiply": 2, "divide": 2, "maximum": 2, "minimum": 2, "where": 3,
-         "floor_divide": 2,
-         **CONDITIONS}  # operands
+         "floor_divide": 2, **dict.fromkeys(("exp2", "expm1", "log2", "log10", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh",
+                                             "atanh"), 1), **CONDITIONS}  # operands
 _REDUCTIONS = ("sum", "mean", "prod", "max", "min")
 
 
@@ -40,6 +40,9 @@ class Networks:
             if not isinstance(one, numbers.Real):
                 extreme = self.where(self.isnan(one), other, extreme)  # type: ignore[attr-defined]
         return extreme
+
+    def vecdot(self, x: Any, y: Any, axis: int = -1) -> Any:
+        return self.sum(x * y, axis=axis)  # type: ignore[attr-defined]
 
     def one_hot(self, indices: Any, num_classes: Any) -> Any:
         """A condition: whether each of the classes, which are a last axis, is the one that is named."""
@@ -193,6 +196,43 @@ class _TracedNamespace(Networks):
     def floor(self, x: Traced) -> Traced: return map_function("floor_divide", x, 1)
     def round(self, x: Traced) -> Traced: return map_function("nearest", x)
 
+    def ceil(self, x: Traced) -> Traced: return -self.floor(-x)
+    def trunc(self, x: Traced) -> Traced: return self.where(x < 0, self.ceil(x), self.floor(x))
+    def sign(self, x: Traced) -> Traced: return self.where(x > 0, 1, self.where(x < 0, -1, x))  # of zeros and NaN these
+    def full_like(self, x: Traced, fill_value: Any) -> Traced: return self.where(x == x, fill_value, fill_value)
+    def zeros_like(self, x: Traced) -> Traced: return self.full_like(x, 0)
+    def ones_like(self, x: Traced) -> Traced: return self.full_like(x, 1)
+
+    def einsum(self, subscripts: str, *arrays: Traced) -> Traced:
+        """NumPy's, of letters that stand once in an operand: "bij,bkj->bik"."""
+        given, arrow, result = str(subscripts).replace(" ", "").partition("->")
+        terms = given.split(",")
+        if not arrow:
+            result = "".join(sorted(letter for letter in set(given) - {","} if given.count(letter) == 1))
+        is_fit = len(terms) == len(arrays) and all(isinstance(x, Traced) and x.ndim == len(term) for term, x in zip(terms, arrays))
+        if not is_fit or any(not term.isalpha() or len(set(term)) < len(term) for term in terms):
+            raise fault(f"einsum: '{subscripts}' does not name each axis of {len(arrays)} arrays by a letter of its own, as \"ij,jk->ik\" does")
+        if not set(result) <= set(given) or len(set(result)) < len(result):
+            raise fault(f"einsum: '{subscripts}' has a letter behind the arrow that no operand has, or one twice")
+        letters = result + "".join(dict.fromkeys(letter for letter in given if letter not in result + ","))
+        product: Any = None
+        for term, x in zip(terms, arrays):
+            x = self.permute_dims(x, sorted(range(x.ndim), key=lambda axis: letters.index(term[axis])))
+            x = x[tuple(slice(None) if letter in term else None for letter in letters)]
+            product = x if product is None else product * x
+        summed = tuple(range(len(result), len(letters)))
+        return self.sum(product, axis=summed) if summed else product
+
+    def tensordot(self, x: Traced, y: Traced, axes: Any = 2) -> Traced:
+        """Sums of products over the last axes of x and the first of y, or over two lists of axes."""
+        of_x, of_y = (range(x.ndim - axes, x.ndim), range(axes)) if is_integer(axes) else axes
+        left, right = list(range(x.ndim)), [x.ndim + axis for axis in range(y.ndim)]
+        for one, other in zip(of_x, of_y):
+            right[other] = left[one]
+        kept = [axis for axis in left if axis not in right] + [axis for axis in right if axis not in left]
+        term = lambda axes: "".join(chr(ord("a") + axis) for axis in axes)  # noqa: E731
+        return self.einsum(f"{term(left)},{term(right)}->{term(kept)}", x, y)
+
     arange, take, take_along_axis = map(staticmethod, (_chosen.arange, _chosen.take, _chosen.take_along_axis))
     scatter_add, pad = map(staticmethod, (_chosen.scatter_add, _chosen.pad))
 
@@ -273,7 +313,8 @@ class _NumPyNamespace(Networks):
 
     def __getattr__(self, name: str) -> Any:
         import numpy
-        return getattr(numpy, name)
+        older = "arc" + name[1:] if name in ("asin", "acos", "atan", "asinh", "acosh", "atanh") else name
+        return getattr(numpy, older)
 
     def fmax(self, x: Any, y: Any) -> Any: return self.__getattr__("fmax")(x, y)
     def fmin(self, x: Any, y: Any) -> Any: return self.__getattr__("fmin")(x, y)

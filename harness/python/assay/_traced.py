@@ -286,6 +286,18 @@ class Traced:
     def __iter__(self) -> Any:
         raise fault("a loop over the elements of a traced array: use a reduction such as xp.sum(x, axis=0)")
 
+    def _write(self, sign: str, made: Any) -> Any:
+        """x += y of a result is a new array; of an argument it would change the caller's."""
+        argument = self.trace.inputs.get(self.name)
+        if argument is not None:
+            raise fault(f"{argument} {sign}= ... writes into the argument {argument}, which is the caller's array: write {argument} = {argument} {sign} ...")
+        return made
+
+    def __iadd__(self, y: Any) -> Any: return self._write("+", self + y)
+    def __isub__(self, y: Any) -> Any: return self._write("-", self - y)
+    def __imul__(self, y: Any) -> Any: return self._write("*", self * y)
+    def __itruediv__(self, y: Any) -> Any: return self._write("/", self / y)
+
     def __setitem__(self, key: Any, value: Any) -> None:
         raise fault("a write into the elements of a traced array: make a new array with xp.where(condition, x, y)")
 

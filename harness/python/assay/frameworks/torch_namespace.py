@@ -56,6 +56,7 @@ class _Torch(Networks):
             min, max = _tensor(min, x), _tensor(max, x)
         return torch.clamp(x, min, max)
 
+    def tensordot(self, x: Any, y: Any, axes: Any = 2) -> Any: return torch.tensordot(x, y, dims=axes)
     def astype(self, x: Any, dtype: Any, /) -> Any: return x.to(getattr(torch, framework_name(dtype)))
     def reshape(self, x: Any, shape: Any) -> Any: return torch.reshape(x, (shape,) if isinstance(shape, int) else tuple(shape))
     def flip(self, x: Any, axis: Axes = None) -> Any: return torch.flip(x, _axes(x, axis))
