@@ -19,6 +19,8 @@ std::span<const Row> SoftmaxRows();
 std::span<const Row> AttentionRows();
 std::span<const Row> ConvRows();
 std::span<const Row> FftRows();
+std::span<const Row> LineRows();
+std::span<const Row> PointRows();
 
 // Loop nests as the shaders read them (shaders/axes.glsl).
 inline constexpr size_t kMaxAxes = 8;

@@ -9,8 +9,8 @@ namespace vulkan {
 namespace {
 
 std::span<const Row> Rows() {
-  static const std::vector<Row> all =
-      plugin::JoinRows<Row>({MatmulRows(), ReduceRows(), SoftmaxRows(), AttentionRows(), ConvRows(), FftRows()});
+  static const std::vector<Row> all = plugin::JoinRows<Row>(
+      {MatmulRows(), ReduceRows(), SoftmaxRows(), AttentionRows(), ConvRows(), FftRows(), LineRows(), PointRows()});
   return all;
 }
 

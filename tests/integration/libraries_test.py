@@ -46,12 +46,24 @@ class OneDnn(Libraries):
         self.assertGreater(sum("pass" in outcomes for outcomes in found.values()), 150)
 
 
-class OpenCl(Libraries):
-    def test_every_case_is_computed_and_right(self):
-        found = self.outcomes_of("opencl")
+class Kernels(Libraries):
+    """Kernels of this project for a driver's compiler."""
+
+    def hold(self, backend, least):
+        found = self.outcomes_of(backend)
         for case_id, outcomes in found.items():
             self.assertLessEqual(outcomes, {"pass", "inconclusive"}, case_id)
-        self.assertGreater(sum("pass" in outcomes for outcomes in found.values()), 110)
+        self.assertGreater(sum("pass" in outcomes for outcomes in found.values()), least)
+
+
+class OpenCl(Kernels):
+    def test_every_case_is_computed_and_right(self):
+        self.hold("opencl", 110)
+
+
+class Vulkan(Kernels):
+    def test_every_case_is_computed_and_right(self):
+        self.hold("vulkan", 50)
 
 
 if __name__ == "__main__":

@@ -66,6 +66,15 @@ class Columns(Program):
         self.assertEqual([r["verdict"] for r in records], ["unsupported"])
         self.assertIn("it has no log=True", records[0]["reason"])
 
+    def test_functions_of_numpy_that_are_no_functions_of_elements(self):
+        ids = ("argsort/f32-i64/rows=7,n=33/fill=ties/seed=0", "sort/i32/rows=7,n=33/fill=ties/seed=0",
+               "cast/i32-i8/n=513/fill=normal/seed=0", "cumsum/i8-i64/rows=9,n=65/fill=normal/seed=0",
+               "cumprod/f64/rows=9,n=65/fill=near_one/seed=0", "gather/f32-i64-f32/v=67,n=30,d=18/fill=normal/seed=0",
+               "scatter_add/f32-i64-f32-f32/rows=13,n=67,d=18/fill=normal/seed=0")
+        done, records = self.records("--framework", "numpy", "--backend", "numpy", "--python", sys.executable,
+                                     *(word for case in ids for word in ("--case", case)))
+        self.assertEqual([r["verdict"] for r in records], ["pass"] * len(ids), done.stdout + done.stderr)
+
     def test_numbers_whose_default_is_zero_are_numbers(self):
         done, records = self.of_columns("""
             def quantize(x, scale, *, zero=0, **_):

@@ -61,6 +61,9 @@ def _dequantize(dtype):
     return Column("dequantize", functools.partial(ops.dequantize, result=result), dtypes, dtype)
 
 
+CASTS = (*(f"{x}-{y}" for x in (*WIDE, "bf16") for y in (*WIDE, "bf16") if x != y),
+         *(f"{x}-{y}" for x in (*INTEGERS, "bool") for y in (*WIDE, *INTEGERS) if x != y))
+
 COLUMNS = [
     Column("matmul", ops.matmul, WIDE, supports=_addend),
     Column("matmul", ops.int_matmul, ("i8-i8-i32",), "integer", supports=only(transa=False, transb=False)),
@@ -91,6 +94,15 @@ COLUMNS = [
     Column("sort", ops.sort, (*WIDE, *INTEGERS)),
     Column("gather", ops.gather, (*WIDE, "bf16", *(f"{dtype}-i64-{dtype}" for dtype in (*INTEGERS, "bool")))),
     Column("scatter_add", ops.scatter_add, ("f64", "f32")),
+    Column("cast", ops.cast, CASTS),
+    Column("clip", ops.clip, WIDE),
+    Column("relu6", ops.relu6, WIDE),
+    Column("argsort", ops.argsort, (*(f"{dtype}-i64" for dtype in (*WIDE, *INTEGERS) if dtype != "i64"), "i64")),
+    Column("index_select", ops.index_select, tuple(f"{dtype}-i64-{dtype}" for dtype in (*WIDE, "bf16", "i8", "i32", "i64", "bool"))),
+    Column("embedding", ops.embedding, tuple(f"{dtype}-{places}-{dtype}" for dtype in (*WIDE, "bf16") for places in ("i64", "i32")),
+           supports=only(scale=1.0)),
+    Column("conv_transpose", ops.conv_transpose, ("f32",)),
+    Column("resize", ops.resize, ("f32",)),
     *(_quantize(code) for code in CODES),
     *(_dequantize(dtype) for dtype in NARROW),
 ]
@@ -132,6 +144,7 @@ def _bound(column, provider):
     function = functools.partial(column.function, provider)
     # Its sessions are made when a case is offered: versions may be without the node, providers without a device as well.
     function.compiles = function.may_refuse = True
+    function.takes_result_types = getattr(column.function, "takes_result_types", False)
     return column._replace(function=function, name=_name(provider) + ("-" + column.name if column.name else ""))
 
 

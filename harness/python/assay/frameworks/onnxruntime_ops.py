@@ -139,6 +139,43 @@ def moves(p):
             "Pad", x, numpy.array(width, numpy.int64).T.reshape(-1), numpy.array(constant_values, x.dtype), mode=mode))
 
 
+def cast(p, x, *, result_types=(), **_):
+    return run(p, "Cast", [x], [numpy.dtype(result_types[0]).name], to=ELEMENTS[numpy.dtype(result_types[0]).name])
+
+
+cast.takes_result_types = True
+
+
+def clip(p, x, *, low, high, **_):
+    return run(p, "Clip", [x, numpy.array(low, x.dtype), numpy.array(high, x.dtype)], [_name(x)])
+
+
+def relu6(p, x, **_):
+    return clip(p, x, low=0, high=6)
+
+
+def argsort(p, x, *, descending=False, tie="first", **_):
+    return sort(p, x, descending=descending)[1]
+
+
+def index_select(p, x, indices, *, axis="0", **_):
+    return run(p, "Gather", [x, indices], [_name(x)], axis=int(axis))
+
+
+def embedding(p, table, tokens, **_):
+    return run(p, "Gather", [table, tokens], [_name(table)], axis=0)
+
+
+def conv_transpose(p, x, weights, *, stride=1, pad=0, more=0, **_):
+    return run(p, "ConvTranspose", [x, weights], [_name(x)], strides=(stride, stride), pads=(pad,) * 4, output_padding=(more, more))
+
+
+def resize(p, x, *, oh, ow, mode="nearest", coords="half_pixel", rounding="round_prefer_floor", **_):
+    sizes = numpy.array((*x.shape[:2], oh, ow), numpy.int64)
+    nearest = {"nearest_mode": rounding} if mode == "nearest" else {}
+    return run(p, "Resize", [x, None, None, sizes], [_name(x)], mode=mode, coordinate_transformation_mode=coords, **nearest)
+
+
 def one_hot(p, indices, *, classes, **_):
     return run(p, "OneHot", [indices, numpy.array(classes, numpy.int64), numpy.array([0, 1], numpy.float32)], ["float32"])
 
