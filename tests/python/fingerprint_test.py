@@ -336,7 +336,8 @@ class Fingerprint(Program):
 
     def test_bad_input_is_refused_with_what_to_do(self):
         for words, text in ((("--case", "matmul/f32/m=4,n=4,k=4,beta=1/fill=normal/seed=0"), "beta=0"), (("--case", "nonsense"), "nonsense"),
-                            (("--case", "softmax/f16/shape=65536/fill=normal/seed=0"), "orders are found of matmul, conv, reduce"),
+                            (("--case", "softmax/f16/shape=65536/fill=normal/seed=0"), "rows of 2 to 256 elements of f32 or f64 do"),
+                            (("--case", "cumprod/f32/rows=1,n=64/fill=normal/seed=0"), "orders are found of matmul, conv, reduce"),
                             (("--case", "matmul/i8-i8-i32/m=4,n=4,k=16/fill=normal/seed=0"), "are taken of floats"),
                             (("--case", "matmul/f32/m=4,n=4,k=1/fill=normal/seed=0"), "have 1 terms; the order of 2 to 16384"),
                             (("--case", "matmul/bf16/m=4,n=4,k=257/fill=normal/seed=0"), "2 to 256 can be found with results of bf16"),
