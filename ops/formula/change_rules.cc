@@ -179,6 +179,9 @@ constexpr TermRange MiddleTerm(int64_t n) {
 constexpr TermRange LastTerm(int64_t n) {
   return {n - 1, n};
 }
+constexpr TermRange AllButFirst(int64_t n) {
+  return n > 2 ? TermRange{1, n} : TermRange{};
+}
 constexpr TermRange FirstHalf(int64_t n) {
   return {0, n / 2};
 }
@@ -281,21 +284,43 @@ ChangedExpr ReadInTurn(const ChangedPlace& p) {
   return Append(p.graph, std::move(node));
 }
 
-// An exclusive sum has the terms before its own alone.
+// An exclusive sum or product has the terms before its own alone.
 ChangedExpr ExcludeOwnTerm(const ChangedPlace& p) {
-  return p.node.kind == Kind::kRecur && p.node.args.size() == 1 ? ChangedExpr(p.self - p.Arg(0)) : std::nullopt;
+  if (p.node.kind != Kind::kRecur) return std::nullopt;
+  if (p.node.args.size() == 1) return p.self - p.Arg(0);
+  const Axis axis{p.node.axis, p.graph.Extent(p.node.axis)};
+  const Expr before = At(p.self, axis, axis, [](int64_t i) { return i - 1; });
+  return Select(Less(Index(p.graph, axis), Const(p.graph, 1)), Const(p.graph, 1), before);
 }
 
-// From the last place to the first.
+// x from the last place to the first; places that it compares with are left.
+Expr ReverseAlong(Expr x, const Axis& axis) {
+  const Node node = x.node();
+  if (!Has(node.axes, axis.id) || node.kind == Kind::kIndex) return x;
+  if (node.kind != Kind::kMap) return At(x, axis, axis, [n = axis.extent](int64_t i) { return n - 1 - i; });
+  std::vector<Expr> operands;
+  for (const int arg : node.args) operands.push_back(ReverseAlong({x.graph, arg}, axis));
+  return MapTo(node.function, operands);
+}
 ChangedExpr ScanFromEnd(const ChangedPlace& p) {
   if (p.node.kind != Kind::kRecur) return std::nullopt;
   const Axis axis{p.node.axis, p.graph.Extent(p.node.axis)};
-  const auto reversed = [&](Expr x) {
-    return Has(x.node().axes, axis.id) ? At(x, axis, axis, [n = axis.extent](int64_t i) { return n - 1 - i; }) : x;
-  };
   Node node = p.node;
-  for (int& arg : node.args) arg = reversed({&p.graph, arg}).id;
-  return reversed(Append(p.graph, std::move(node)));
+  for (int& arg : node.args) arg = ReverseAlong({&p.graph, arg}, axis).id;
+  return ReverseAlong(Append(p.graph, std::move(node)), axis);
+}
+
+// Gates that are taken for those of quick_gelu and of gelu.
+ChangedExpr TakeQuickGate(const ChangedPlace& p) {
+  return p.Is(Function::kSigmoid) ? ChangedExpr(Sigmoid(p.Arg(0) * 1.702)) : std::nullopt;
+}
+ChangedExpr TakeNormalGate(const ChangedPlace& p) {
+  return p.Is(Function::kSigmoid) ? ChangedExpr((Erf(p.Arg(0) * M_SQRT1_2) + 1) * 0.5) : std::nullopt;
+}
+ChangedExpr TakeNormalGateByTanh(const ChangedPlace& p) {
+  if (!p.Is(Function::kSigmoid)) return std::nullopt;
+  const Expr x = p.Arg(0);
+  return (Tanh((x + x * x * x * 0.044715) * (M_SQRT1_2 * M_2_SQRTPI)) + 1) * 0.5;
 }
 
 // One over what stands under a root.
@@ -392,6 +417,9 @@ constexpr ChangeRule kRules[] = {
     {Replace<Function::kErf, Function::kTanh>},
     {Replace<Function::kTanh, Function::kSigmoid>},
     {Replace<Function::kSigmoid, Function::kTanh>},
+    {TakeQuickGate},
+    {TakeNormalGate},
+    {TakeNormalGateByTanh},
     {Replace<Function::kSqrt, Function::kRsqrt>},
     {Replace<Function::kRsqrt, Function::kSqrt>},
     {Replace<Function::kSin, Function::kCos>},
@@ -403,6 +431,11 @@ constexpr ChangeRule kRules[] = {
     {ReduceMagnitudes},
     {StartAtZero},
     {ReadInTurn, "{1}, and what is read alike, in turn, not in blocks", nullptr, true},
+    {TakeOperand<1, 2>, "{0} in place of {1}, and where it is alike", nullptr, true, true},
+    {ChangeTerms<LastTerm, false>, "{1}, and others along the same axes, without the last term", nullptr, true, true},
+    {ChangeTerms<FirstTerm, false>, "{1}, and others along the same axes, without the first term", nullptr, true, true},
+    {ChangeTerms<AllButFirst, false>, "{1}, and others along the same axes, of the first term alone", nullptr, true,
+     true},
     {MoveElements<1>, "{1} shifted by one"},
     {MoveElements<-1>, "{1} shifted by one"},
     {ReplaceConstant<WholeBlocks<16>>},

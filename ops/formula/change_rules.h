@@ -32,7 +32,8 @@ struct ChangeRule {
   ChangedExpr (*make)(const ChangedPlace&);
   std::string_view text = "{0} in place of {1}";  // what stands there, what was meant, how many terms are changed
   TermRange (*terms)(int64_t) = nullptr;
-  bool of_alike = false;  // all nodes that take the same places are changed with it
+  bool of_alike = false;    // all nodes that are alike are changed with it
+  bool of_several = false;  // and there have to be others
 };
 
 std::span<const ChangeRule> ListChangeRules();  // likely mistakes first

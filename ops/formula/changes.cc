@@ -24,10 +24,18 @@ struct Remade {
   int before = 0, after = 0;  // the node that was meant, and what stands in its place
 };
 
-// Whether a node takes the places of another operand that this one takes: keys and values that share their heads.
-bool IsAlike(const Node& a, const Node& b) {
-  return a.kind == Kind::kAt && b.kind == Kind::kAt && a.axis == b.axis && a.from_axis == b.from_axis &&
-         a.index == b.index && a.more_axes == b.more_axes && a.more_from == b.more_from;
+// Whether a node takes the places of another operand that this one takes (keys and values that share their heads), adds
+// along the same axes, or has the same constant as its first factor.
+bool IsAlike(const Graph& graph, const Node& a, const Node& b) {
+  if (a.kind != b.kind) return false;
+  if (a.kind == Kind::kSum) return a.reduced == b.reduced;
+  if (Maps(a, Function::kMul) && Maps(b, Function::kMul)) {
+    const Node &of_a = graph.At(a.args[0]), &of_b = graph.At(b.args[0]);
+    return of_a.kind == Kind::kConst && of_b.kind == Kind::kConst && of_a.constant == of_b.constant &&
+           graph.At(a.args[1]).kind == graph.At(b.args[1]).kind;
+  }
+  return a.kind == Kind::kAt && a.axis == b.axis && a.from_axis == b.from_axis && a.index == b.index &&
+         a.more_axes == b.more_axes && a.more_from == b.more_from;
 }
 
 // The change holds for `user` alone, or for all that read the node.
@@ -46,7 +54,7 @@ std::optional<Remade> Remake(const Graph& graph, int at, int user, const ChangeR
     const Node kept = node;
     const Expr self = Append(made.graph, std::move(node));
     place.push_back(self.id);
-    const bool is_alike = rule.of_alike && IsAlike(kept, graph.At(at));
+    const bool is_alike = rule.of_alike && IsAlike(graph, graph.At(i), graph.At(at));
     if (i != at && !is_alike) continue;
     const ChangedExpr changed = rule.make({made.graph, kept, self});
     if (!changed || changed->node().axes != kept.axes) return std::nullopt;
@@ -88,9 +96,10 @@ std::vector<std::vector<int>> FindApplicable(const Graph& graph) {
     before.nodes.resize(static_cast<size_t>(node) + 1);
     for (size_t rule = 0; rule < applicable.size(); ++rule) {
       const ChangedExpr changed = rules[rule].make({before, graph.At(node), {&before, node}});
-      const auto is_alike = [&](const Node& later) { return IsAlike(later, graph.At(node)); };
-      const bool is_known =
-          rules[rule].of_alike && std::any_of(graph.nodes.begin() + node + 1, graph.nodes.end(), is_alike);
+      const auto is_alike = [&](const Node& other) { return IsAlike(graph, other, graph.At(node)); };
+      const bool is_alone = rules[rule].of_several && std::ranges::count_if(graph.nodes, is_alike) < 2;
+      const bool is_known = is_alone || (rules[rule].of_alike &&
+                                         std::any_of(graph.nodes.begin() + node + 1, graph.nodes.end(), is_alike));
       const bool fits = changed && changed->node().axes == graph.At(node).axes && !is_known;
       before.nodes.resize(static_cast<size_t>(node) + 1);
       if (fits) applicable[rule].push_back(node);

@@ -12,8 +12,9 @@ namespace {
 
 double Round(const Narrowing& narrowing, double x) {
   if (x == 0 || !std::isfinite(x)) return x;
-  if (narrowing.format) return RoundTo(FormatOf(*narrowing.format), x);
   const double unit = std::ldexp(1.0, std::ilogb(x) - narrowing.bits + 1);
+  if (narrowing.cut) return std::trunc(x / unit) * unit;
+  if (narrowing.format) return RoundTo(FormatOf(*narrowing.format), x);
   return std::nearbyint(x / unit) * unit;
 }
 

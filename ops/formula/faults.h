@@ -11,7 +11,7 @@
 
 namespace assay::formula {
 
-// Numbers that a kernel keeps in fewer bits than it should, rounded to nearest.
+// Numbers that a kernel keeps in fewer bits than it should.
 struct Narrowing {
   enum class What : uint8_t {
     kResult,      // of the node
@@ -27,6 +27,7 @@ struct Narrowing {
   std::optional<DType> format;  // with its exponents, too; else they reach as far as they need
   int64_t every = 1;
   bool of_operands = false;  // all operands are rounded likewise before
+  bool cut = false;          // bits are cut off, not rounded to nearest
 };
 
 class LaneEvaluator {

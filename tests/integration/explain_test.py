@@ -78,7 +78,7 @@ class Tensors(Explained):
         self.assertEqual(rows[3], "  " + "#" * N)
         self.assertEqual(rows[7], "  ..!" + "." * (N - 3))
         self.assertEqual(rows[8], "  " + "." * N)
-        self.assertRegex(text, "unexplained: .* was found within 10 s")
+        self.assertRegex(text, "unexplained: .* was found by the work of 10 s")
         self.assertFalse(json.loads(self.tensors(attrs=["--json"]).stdout)["results"][0]["explained"])
 
     def test_a_search_that_was_not_made_is_not_claimed(self):

@@ -110,6 +110,17 @@ KERNELS = """
         sums[-1] = np.nextafter(sums[-1], np.float32(np.inf))
         return e / sums
 
+    def divide_by(name, total):
+        def of(x, *, axis, log):
+            e = np.exp(x - x.max(-1, keepdims=True))
+            return (e / total(e)[..., None]).astype(np.float32)
+        assay.kernel("softmax", contract="f32acc;math=4;det=yes", dtypes=["f32"], name=name)(of)
+
+    divide_by("sums_in_lanes", lambda e: in_lanes(e, 4))
+    divide_by("sums_in_order", lambda e: in_lanes(e, 1))
+    divide_by("sums_in_f64", lambda e: e.astype(float).sum(-1))
+    divide_by("sums_otherwise", lambda e: in_lanes(e, 2 ** np.random.randint(0, 4)))
+
     @assay.kernel("attention", contract="f32acc;math=4;det=yes", dtypes=["f32"])
     def decodes(q, k, v, *, causal, **rest):
         l, s = q.shape[2], k.shape[2]
@@ -175,6 +186,21 @@ class Fingerprint(Program):
         for name, text in (("narrow", "sums keep 11 bits"), ("tf32", "operands keep 11 of 24 bits"),
                            ("flushes", "subnormal operands are flushed"), ("changes", "the contract says det=yes")):
             self.assertIn(text, "; ".join(passports[name]["contradictions"]), name)
+
+    def test_the_sum_of_a_softmax_has_its_tree(self):
+        """Its terms are positive: a 1 absorbs each of two small ones, but not their sum."""
+        names = ["sums_in_lanes", "sums_in_order", "sums_in_f64", "sums_otherwise"]
+        found = self.passports("--impl", ",".join(names), case="softmax/f32/shape=16x32/fill=normal/seed=0", code=1)
+        self.assertEqual(found["sums_in_lanes"]["tree"], "0:4:28 + (2:4:30) + (1:4:29 + (3:4:31))")
+        self.assertEqual(found["sums_in_order"]["tree"], "0:1:31")
+        lanes = self.passports("--impl", "lanes")["lanes"]
+        self.assertEqual(found["sums_in_lanes"]["tree_hash"], lanes["tree_hash"])
+        self.assertIn("the accumulator loses nothing", found["sums_in_f64"]["no_order"])
+        self.assertIn("no one order explains the probes", found["sums_otherwise"]["no_order"])
+        self.assertEqual({name for name in names if found[name]["contradictions"]}, {"sums_otherwise"})
+        told = self.take("--impl", "sums_in_order", case="softmax/f32/shape=16x32/fill=normal/seed=0").stdout
+        self.assertIn("one after the other", told)
+        self.assertNotIn("operands  ", told)
 
     def test_a_narrow_accumulator_that_is_declared_is_no_contradiction(self):
         passport = self.passports("--impl", "narrow_as_said")["narrow_as_said"]
@@ -310,7 +336,8 @@ class Fingerprint(Program):
 
     def test_bad_input_is_refused_with_what_to_do(self):
         for words, text in ((("--case", "matmul/f32/m=4,n=4,k=4,beta=1/fill=normal/seed=0"), "beta=0"), (("--case", "nonsense"), "nonsense"),
-                            (("--case", "softmax/f16/shape=65536/fill=normal/seed=0"), "orders are found of matmul, conv, reduce"),
+                            (("--case", "softmax/f16/shape=65536/fill=normal/seed=0"), "rows of 2 to 256 elements of f32 or f64 do"),
+                            (("--case", "cumprod/f32/rows=1,n=64/fill=normal/seed=0"), "orders are found of matmul, conv, reduce"),
                             (("--case", "matmul/i8-i8-i32/m=4,n=4,k=16/fill=normal/seed=0"), "are taken of floats"),
                             (("--case", "matmul/f32/m=4,n=4,k=1/fill=normal/seed=0"), "have 1 terms; the order of 2 to 16384"),
                             (("--case", "matmul/bf16/m=4,n=4,k=257/fill=normal/seed=0"), "2 to 256 can be found with results of bf16"),

@@ -88,6 +88,26 @@ def causal_conv(x, w, bias, state):
     return [sum(w[:, j][:, None] * z[:, :, j:j + x.shape[2]] for j in range(k)) + bias[:, None], z[:, :, 1 - k:]]
 
 
+def silu_backward(dy, x):
+    g, u = np.split(x, 2, 1)
+    s = sigmoid(g)
+    return np.concatenate([dy * u * s * (1 + g * (1 - s)), dy * g * s], 1)
+
+
+def attention_backward(q, k, v, dout, outer=None, of_group=lambda x: x.sum(2)):
+    """dq, dk and dv, the last two of groups of query heads; `outer` is the scale of dq and dk."""
+    heads, s = scores(q, k)
+    p, e = softmax(s), dout @ np.swapaxes(v[:, heads], -1, -2)
+    g = p * (e - (p * e).sum(-1, keepdims=True)) * (outer or q.shape[-1] ** -0.5)
+    groups = [x.reshape(len(q), k.shape[1], -1, *x.shape[2:]) for x in (g.swapaxes(-1, -2) @ q, p.swapaxes(-1, -2) @ dout)]
+    return [g @ k[:, heads], *map(of_group, groups)]
+
+
+def cut(x):
+    """x in bf16, whose further bits are cut off."""
+    return (x.astype(np.float32).view(np.uint32) & np.uint32(0xffff0000)).view(np.float32).astype(float)
+
+
 def shifted_rope(x, cos, sin):
     angle = np.outer(np.arange(len(cos)) + 1, 1e4 ** (-np.arange(cos.shape[1]) / cos.shape[1]))
     return rope(x, np.cos(angle), np.sin(angle))
@@ -111,6 +131,8 @@ CACHE = [normals(20, 2, 8), normals(5, 2, 8), np.array([3, 7, 1, 12, 9], np.int6
 ADDED = [normals(16, 48), normals(16, 48), normals(48)]
 QKV, GROUPED = [normals(1, 2, 16, 24) for _ in range(3)], [normals(1, 4, 16, 24), normals(1, 2, 16, 24), normals(1, 2, 16, 24)]
 PADDED = (np.arange(16) < 12).astype(np.int8) * np.ones((16, 1), np.int8)
+RANKS, GATED = [normals(4, 32)], [normals(16, 64)]
+WITH_DOUT = [*GROUPED, normals(1, 4, 16, 24)]
 STATE = [normals(2, 4, 12), normals(4, 4), normals(4), normals(2, 4, 3)]
 FURTHER = [
     Further("conv_transpose", "the kernel is flipped", "reversed", [normals(2, 3, 6, 5), normals(3, 4, 3, 3)], lambda x, w: transposed(x, w[:, :, ::-1, ::-1])),
@@ -150,6 +172,24 @@ FURTHER = [
     Further("avg_pool", "padding is counted", "count_pad=1", [normals(2, 3, 8, 8)], lambda x: windows(padded(x, 1)).mean((-1, -2)), {"k": 3, "pad": 1}),
     Further("causal_conv1d", "the window is flipped", "w reversed", STATE, lambda x, w, b, s: causal_conv(x, w[:, ::-1], b, s)),
     Further("causal_conv1d", "the state is left out", "state all 0", STATE, lambda x, w, b, s: causal_conv(x, w, b, 0 * s)[:1] + [causal_conv(x, w, b, s)[1]]),
+    Further("cumprod", "products do not include their own factor", "without its own term", [positive(4, 12)],
+            lambda x: np.cumprod(np.concatenate([np.ones((4, 1)), x[:, :-1]], 1), 1)),
+    Further("cumprod", "products from the end", "from the end", [positive(4, 12)], lambda x: np.cumprod(x[:, ::-1], 1)[:, ::-1]),
+    Further("all_reduce", "each rank adds its own data twice", "own data of each rank twice", RANKS, lambda x: x.sum(0) + x),
+    Further("all_reduce", "each rank leaves out its own data", "own data of each rank left out", RANKS, lambda x: x.sum(0) - x),
+    Further("all_gather", "elements of ranks lie in turn", "4 parts along axis 1 that lie in turn", RANKS, lambda x: np.tile(x.T.reshape(1, -1), (4, 1))),
+    Further("attention", "the scale is of a head of half the size", "scale=0.288675134594813", QKV, lambda q, k, v: attention(q, k, v, 12 ** -0.5)),
+    Further("attention_backward", "the scale of dq and dk is missing", "where it is alike", WITH_DOUT, lambda q, k, v, d: attention_backward(q, k, v, d, 1)),
+    Further("attention_backward", "dk and dv are of the first query head of each group", "along the same axes", WITH_DOUT,
+            lambda q, k, v, d: attention_backward(q, k, v, d, of_group=lambda x: x[:, :, 0])),
+    Further("silu_and_mul", "the gate of quick_gelu", "1.702", GATED, lambda x: x[:, :32] * sigmoid(1.702 * x[:, :32]) * x[:, 32:]),
+    Further("silu_and_mul", "the gate of gelu", "erf", GATED, lambda x: x[:, :32] * (1 + np.vectorize(math.erf)(x[:, :32] / math.sqrt(2))) / 2 * x[:, 32:]),
+    Further("silu_and_mul_backward", "the halves of dx are exchanged", "output dx shifted by 32 along axis 1, round the end",
+            [normals(16, 32), *GATED], lambda d, x: np.roll(silu_backward(d, x), 32, 1)),
+    Further("matmul", "a relu that nobody asked for", "0 in place of negative values", [normals(16, 32), normals(32, 24)], lambda a, b: np.maximum(a @ b, 0)),
+    Further("matmul", "small results are cut to zero", "0 in place of its smallest values", [normals(16, 32), normals(32, 24)],
+            lambda a, b: np.where(abs(a @ b) < 1, 0, a @ b)),
+    Further("matmul", "both operands are cut to bf16", "cut to bf16, as all operands", [normals(16, 32), normals(32, 24)], lambda a, b: cut(a) @ cut(b)),
 ]
 
 

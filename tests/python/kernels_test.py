@@ -258,6 +258,30 @@ class Faulty(Program):
         self.assertIn("without its last term where it is wrong", reasons["without_last_term_in_last_row"])
         self.assertNotIn("right result", reasons["repeats_the_edge"])
 
+    def test_executions_that_differ_are_the_cause_before_what_each_of_them_is_like(self):
+        path = self.write("""
+            calls = 0
+
+            @assay.kernel("matmul", contract="f32acc", dtypes=["f32"])
+            def loses_rows_every_other_time(a, b):
+                global calls
+                calls += 1
+                y = a.astype(float) @ b.astype(float)
+                y[3:9] *= calls % 2
+                return y.astype(np.float32)
+
+            @assay.kernel("matmul", contract="f32acc", dtypes=["f32"])
+            def loses_rows_always(a, b):
+                y = a.astype(float) @ b.astype(float)
+                y[3:9] = 0
+                return y.astype(np.float32)
+        """)
+        _, records = self.run_kernels(path, "--case", "matmul/f32/m=40,n=24,k=200/fill=normal/seed=0", "--no-perf", "--relations", "none")
+        reasons = {r["implementation"]: r["reason"] for r in records}
+        self.assertIn("other executions on the same inputs give other results", reasons["loses_rows_every_other_time"])
+        self.assertNotIn("all 0", reasons["loses_rows_every_other_time"])
+        self.assertIn("the output y all 0 where it is wrong", reasons["loses_rows_always"])
+
     def test_each_fault_has_its_verdict_and_the_run_goes_on(self):
         names = [name.replace("-", "_") for name in (*self.EXPECTED, "forks")]
         done, records = self.run_kernels(KERNELS / "faulty.py", "--case", CASE, "--impl", ",".join(names), "--no-perf",

@@ -37,7 +37,9 @@ Hypothesis Accumulates(const char* field, const char* name, Accumulator acc, DTy
     const FloatFormat& bf16 = FormatOf(DType::kBF16);
     const bool narrower =
         type != DType::kBF16 && FormatOf(got.dtype()).precision > bf16.precision && HoldsPrecision(bf16, got);
-    return !narrower && HoldsPrecision(FormatOf(type), got);
+    // A narrow output tells nothing of what it was rounded from.
+    const bool shows = FormatOf(got.dtype()).precision > FormatOf(type).precision;
+    return shows && !narrower && HoldsPrecision(FormatOf(type), got);
   };
   hypothesis.accumulator = type;
   hypothesis.precision = FormatOf(type).precision;

@@ -303,7 +303,8 @@ std::vector<Cause> CausesOf(const CheckRequest& request, const UserTensors& user
   const ErrorMetrics& metrics = result.worst().evidence.runs[0];
   if (metrics.nonfinite_example) wrong.elements.push_back(metrics.nonfinite_example->index);
   for (const WorstElement& worst : metrics.worst) wrong.elements.push_back(worst.index);
-  return FindCauses(wrong, request.search_s.value_or(seconds));
+  SearchWork work(request.search_s.value_or(seconds));
+  return FindCauses(wrong, work);
 }
 
 std::string FindUnnoticedFaults(const CheckRequest& request, const UserTensors& user, const CheckResult& result) {

@@ -25,6 +25,7 @@ std::vector<double> NumbersNear(double x) {
   if (std::fabs(x) < 0.01) numbers.insert(numbers.end(), {1e-5, 1e-6, 1e-8, 1e-12, 1e-3});
   numbers.insert(numbers.end(), {x * x, -x, 2 * x, x / 2, std::sqrt(std::fabs(x)), 1 / x});
   for (const double more : {1, -1}) numbers.push_back(1 / std::sqrt(1 / (x * x) + more));  // the root of another count
+  for (const double more : {2, 4}) numbers.insert(numbers.end(), {x * std::sqrt(more), x / std::sqrt(more)});
   for (const double decade : {10.0, 100.0, 1000.0}) numbers.insert(numbers.end(), {x * decade, x / decade});
   std::erase_if(numbers, [](double number) { return !std::isfinite(number); });
   return numbers;
@@ -426,11 +427,11 @@ std::string DescribeChange(const Problem& problem, const CaseChange& change) {
     case OperandChange::kSplit:
       return fmt::format("the operand {} with neighbours along axis {} that lie half of it apart", name, change.axis);
     case OperandChange::kPaddedByEdge:
-      return fmt::format("the operand {} padded by its edges, not by zeros", name);
+      return fmt::format("the operand {} padded by its edges", name);
     case OperandChange::kPaddedByMirror:
-      return fmt::format("the operand {} padded by its mirror image, not by zeros", name);
+      return fmt::format("the operand {} padded by its mirror image", name);
     case OperandChange::kPaddedRound:
-      return fmt::format("the operand {} padded by its other end, not by zeros", name);
+      return fmt::format("the operand {} padded by its other end", name);
     case OperandChange::kSeesOneMore:
       return "a causal mask that shows one key more";
     case OperandChange::kSeesOneLess:

@@ -39,7 +39,7 @@ enum class OperandChange : uint8_t {
   kInt8,            // by one scale, or one for all elements along an axis: the largest magnitude is 127
   kE4M3,
   kE5M2,
-  kPaddedByEdge,  // the zeros around images are the nearest elements, their mirror image, or those of the other end
+  kPaddedByEdge,  // what is around images is the nearest elements, their mirror image, or those of the other end
   kPaddedByMirror,
   kPaddedRound,
   kSeesOneMore,  // a causal mask of attention shows one key more or less; queries see keys up to `by` places further on

@@ -8,16 +8,16 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 
-#include "harness/core/base/stopwatch.h"
 #include "harness/core/data/infinity.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/judge_output.h"
 #include "harness/tools/explain/forms.h"
 #include "harness/tools/explain/narrowed_node.h"
+#include "harness/tools/explain/near_elements.h"
 #include "harness/tools/explain/wrong_places.h"
-#include "ops/formula/faults.h"
 #include "ops/formula/formula_error.h"
 #include "ops/formula_operator.h"
 #include "ops/subproblem.h"
@@ -25,6 +25,7 @@
 namespace assay {
 namespace {
 
+constexpr double kSecondsOfNarrowing = 2;
 constexpr int64_t kOtherSlices = 8;  // beside those with wrong elements
 
 // Whether something is promised for most elements: else they contradict nothing.
@@ -50,7 +51,9 @@ bool IsConstant(const Tensor& tensor) {
   return values.size() > 1 && std::ranges::all_of(values, [&](double x) { return x == values[0]; });
 }
 
-constexpr double kSecondsOfNarrowing = 2;
+void SpendOnJudging(const WrongResult& result, const Problem& problem) {
+  if (result.work != nullptr) result.work->Spend(EstimateSecondsOfJudging(result.op, problem));
+}
 
 // How other golden values explain one output. Sets `fit` if they do, and adds what says so to `bits`.
 Reach FindReachOf(const Golden& golden, const WrongResult& result, const Problem& problem, size_t output,
@@ -82,6 +85,7 @@ bool HasRightWorst(const WrongResult& result, const Subproblem& part) {
   Tensor marks(got.dtype(), got.shape());
   std::vector<double> marked(static_cast<size_t>(got.size()) * (IsComplex(got.dtype()) ? 2 : 1));
   const size_t parts = marked.size() / static_cast<size_t>(got.size());
+  SpendOnJudging(result, part.problem);
   for (const int64_t element : result.elements) marked[static_cast<size_t>(element) * parts] = 1;
   marks.SetDoubles(marked);
   marked = part.TakeOutput(marks).ToDoubles();
@@ -105,6 +109,7 @@ std::optional<Reach> FindReachOfSlices(const WrongResult& result, const Problem&
   if (wrong.empty()) return std::nullopt;
   const auto part = TakePart(result.op, problem, result.output, inputs, wrong, 0);
   if (!part || part->problem.flops > kSmallPart * problem.flops) return std::nullopt;
+  SpendOnJudging(result, part->problem);
   const Tensor& got = result.got[result.output];
   Tensor numbers(DType::kF64, got.shape());
   std::vector<double> all(static_cast<size_t>(got.size()));
@@ -128,6 +133,7 @@ Reach FindReach(const WrongResult& result, const Problem& problem, const std::ve
                 const Golden* meant = nullptr, ResultFit* fit = nullptr) {
   const auto part = TakePart(result.op, problem, result.output, inputs, result.elements, kOtherSlices);
   if (!part && problem.flops > result.most_flops) return Reach::kNothing;
+  if (part) SpendOnJudging(result, part->problem);
   const Tensor& wrong = result.got[result.output];
   const bool may_be_all = !part || IsRight(result, part->problem, result.output, part->inputs, part->TakeOutput(wrong));
   if (!may_be_all && (result.places == nullptr || !HasRightWorst(result, *part))) return Reach::kNothing;
@@ -139,6 +145,7 @@ Reach FindReach(const WrongResult& result, const Problem& problem, const std::ve
   Reach reach = Reach::kAll;
   double bits = 0;
   for (size_t k = 0; k < problem.outputs.size(); ++k) {
+    SpendOnJudging(result, problem);
     const bool is_wrong = k == result.output;
     const Reach of_output =
         FindReachOf(result.op.ComputeGolden(problem, k, inputs, result.tier), result, problem, k, inputs,
@@ -196,47 +203,9 @@ class FoundCauses {
 WrongResult As(const WrongResult& result, const Operator& op, const Problem& problem, const std::vector<Tensor>& inputs,
                const std::vector<Tensor>& got) {
   return {op,          problem,       inputs,          got,           result.contract,   result.golden,
-          result.tier, result.output, result.elements, result.places, result.most_flops, result.least_bits};
+          result.tier, result.output, result.elements, result.places, result.most_flops, result.least_bits,
+          nullptr,     result.work};
 }
-
-// Whether a formula is much nearer to a few wrong elements than the golden value, in doubles: most are not, and need
-// no bound to tell so.
-class NearElements {
- public:
-  explicit NearElements(const WrongResult& result)
-      : inputs_(ReadElements(result.inputs)), share_(result.problem.flops > kMany ? kShareOfMany : kShare) {
-    const Tensor& got = result.got[result.output];
-    if (IsComplex(got.dtype())) return;
-    for (const int64_t element : std::span(result.elements).first(std::min<size_t>(kMost, result.elements.size()))) {
-      double value = 0;
-      got.Read(element, {&value, 1});
-      elements_.push_back({element, value, std::fabs(value - result.golden.value[static_cast<size_t>(element)])});
-    }
-  }
-
-  bool MayBeOf(const formula::Graph& graph) const {
-    formula::LaneEvaluator evaluator(graph, graph.outputs[0], inputs_);
-    return std::ranges::all_of(elements_, [&](const Element& wrong) {
-      const int64_t lane = evaluator.LaneOf(wrong.element);
-      const std::vector<int64_t> in_lane = evaluator.Elements(lane);
-      const std::span<const double> values = evaluator.Run(lane, {});
-      const auto at = static_cast<size_t>(std::ranges::find(in_lane, wrong.element) - in_lane.begin());
-      return !(std::fabs(values[at] - wrong.got) > share_ * wrong.error);  // true of NaN
-    });
-  }
-
- private:
-  static constexpr size_t kMost = 3;
-  // Shares of the error that may be left; a case of kMany operations takes a second to be computed as a whole.
-  static constexpr double kShare = 0.5, kShareOfMany = 1.0 / 64, kMany = 1e8;
-  struct Element {
-    int64_t element;
-    double got, error;
-  };
-  std::vector<std::vector<double>> inputs_;
-  double share_;
-  std::vector<Element> elements_;
-};
 
 Reach ExplainByFormula(const WrongResult& result, const formula::GraphChange& change, const NearElements& near,
                        ResultFit& fit) try {
@@ -252,8 +221,8 @@ Reach ExplainByFormula(const WrongResult& result, const formula::GraphChange& ch
 class FormulaCauses {
  public:
   // Where wrong values say little, only roundings are tried, which all values bear witness to.
-  FormulaCauses(const WrongResult& result, const Stopwatch& time, double seconds, bool say_little, FoundCauses& causes)
-      : result_(result), time_(time), seconds_(seconds), say_little_(say_little), causes_(causes) {}
+  FormulaCauses(const WrongResult& result, bool say_little, FoundCauses& causes)
+      : result_(result), say_little_(say_little), causes_(causes) {}
 
   void Find() {
     TryChangesOf(result_);
@@ -274,7 +243,7 @@ class FormulaCauses {
   }
 
  private:
-  bool IsOver() const { return causes_.IsFull() || time_.Seconds() > seconds_; }
+  bool IsOver() const { return causes_.IsFull() || result_.work->IsOver(); }
   void TryChangesOf(const WrongResult& result) {
     TryNarrowings(result);
     const std::vector<CaseChange> changes = ListFormulaChanges(result.op, result.problem);
@@ -294,15 +263,13 @@ class FormulaCauses {
     if (op == nullptr || result.places == nullptr || !IsFloat(got.dtype())) return;
     const formula::Definition definition = op->DefinitionOf(result.problem, result.output);
     const FormulaOfResult formula{definition.graph(), ReadElements(result.inputs)};
-    for (NarrowedNode& found : FindNarrowedNodes(formula, result, (seconds_ - time_.Seconds()) / 2)) {
+    for (NarrowedNode& found : FindNarrowedNodes(formula, result)) {
       causes_.Add({.formula = formula::GraphChange{.text = std::move(found.text)}, .narrowing = found.narrowing},
                   found.reach, found.fit);
     }
   }
 
   const WrongResult& result_;
-  const Stopwatch& time_;
-  double seconds_;
   bool say_little_;
   FoundCauses& causes_;
 };
@@ -321,7 +288,9 @@ std::vector<double> ListFactors(const Problem& problem, size_t output) {
 // Changes of the wrong output, those last by which it is an operand.
 std::vector<OutputChange> ListStored(const WrongResult& result) {
   const Tensor& got = result.got[result.output];
-  std::vector<OutputChange> changes = ListOutputChanges(got, ListFactors(result.problem, result.output));
+  std::set<int64_t> parts = {2};
+  for (const Operand& operand : result.problem.inputs) parts.insert(operand.shape.begin(), operand.shape.end());
+  std::vector<OutputChange> changes = ListOutputChanges(got, ListFactors(result.problem, result.output), parts);
   for (size_t input = 0; input < result.inputs.size(); ++input) {
     const Tensor& operand = result.inputs[input];
     if (operand.shape() == got.shape() && operand.dtype() == got.dtype() && IsFloat(got.dtype()))
@@ -418,21 +387,21 @@ ResultFit MeasureFit(const ElementJudge& judge, const ErrorMetrics& metrics, con
   return fit;
 }
 
-std::vector<Cause> FindCauses(const WrongResult& wrong, double seconds) {
-  const Stopwatch time;
+std::vector<Cause> FindCauses(const WrongResult& wrong, SearchWork& work) {
   if (IsConstant(wrong.got[wrong.output]) || Holds(wrong, wrong.problem, wrong.inputs)) return {};
   const WrongPlaces places(wrong);
   const bool say_little = places.SayLittle();
   WrongResult result = wrong;
   result.places = &places;
-  result.most_flops *= std::max(1.0, seconds);
+  result.work = &work;
+  result.most_flops *= std::max(1.0, work.Left());
   std::erase_if(result.elements, [&](int64_t element) { return !places.IsWrongElement(element); });
   WrongResult of_moved = result;
   of_moved.least_bits = kLeastBitsOfMoved;
   FoundCauses causes(wrong.beside);
   const auto try_all = [&](const std::vector<CaseChange>& changes) {
     for (const CaseChange& change : changes) {
-      if (causes.IsFull() || time.Seconds() > seconds) return;
+      if (causes.IsFull() || work.IsOver()) return;
       if ((say_little && change.key != "tie") || causes.Knows(change)) continue;
       ResultFit fit;
       const Reach reach = Explain(of_moved, change, fit);
@@ -450,11 +419,17 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, double seconds) {
   }
   try_all(ListChanges(result.op, result.problem));
   if (!causes.Explains()) try_all(ListRareChanges(result.problem));
+  const auto add_stored = [&](bool moves) {
+    if (causes.Explains()) return;
+    for (const auto& [change, fit] : stored) {
+      if (MovesValues(*change.output) == moves) causes.Add(change, Reach::kAll, fit);
+    }
+  };
+  // Results in other places are said more plainly than by a formula of places.
+  add_stored(true);
   // An operand of zeros or ones may be the same as a formula without it, and says it more plainly.
-  if (!causes.Explains()) FormulaCauses(result, time, seconds, say_little, causes).Find();
-  if (!causes.Explains()) {
-    for (const auto& [change, fit] : stored) causes.Add(change, Reach::kAll, fit);
-  }
+  if (!causes.Explains()) FormulaCauses(result, say_little, causes).Find();
+  add_stored(false);
   return causes.Take();
 }
 
@@ -466,7 +441,8 @@ std::string ExplainNoSearch(const WrongResult& result) {
 
 bool IsCause(const WrongResult& wrong, const CaseChange& change) {
   if (change.narrowing) {
-    const std::vector<Cause> found = FindCauses(wrong, kSecondsOfNarrowing);
+    SearchWork work(kSecondsOfNarrowing);
+    const std::vector<Cause> found = FindCauses(wrong, work);
     return std::ranges::any_of(found, [&](const Cause& cause) {
       return cause.change.narrowing && cause.change.narrowing->node == change.narrowing->node;
     });

@@ -12,6 +12,7 @@
 #include "harness/judge/judge.h"
 #include "harness/judge/metrics.h"
 #include "harness/tools/explain/case_change.h"
+#include "harness/tools/explain/search_work.h"
 
 namespace assay {
 
@@ -40,11 +41,12 @@ struct WrongResult {
   std::vector<int64_t> elements;
   // Where it is wrong, made by FindCauses and IsCause: a change may explain these places alone.
   const WrongPlaces* places = nullptr;
-  double most_flops = 1e8;  // of a case that has no slices, and is computed as a whole; FindCauses takes its time
+  double most_flops = 1e8;  // of a case that has no slices, and is computed as a whole; FindCauses takes its work
   double least_bits = kLeastBits;
   // The result of the same kernel on other data, with `places` and 0 for `least_bits`: a change that it contradicts is
   // no cause.
   const WrongResult* beside = nullptr;
+  SearchWork* work = nullptr;  // set by FindCauses: what it has spent, and may
 };
 
 // How near an output comes to golden values.
@@ -66,9 +68,9 @@ struct Cause {
 // Changes that explain the result, in the order of ListChanges, at most kMostCauses and one of each attribute; none if
 // nothing is wrong with it, or too little to say why. Where none explains all of it, those that explain each wrong
 // element.
-// Another one is tried only as long as fewer than `seconds` have passed.
+// Another one is tried only as long as `work` is not over.
 inline constexpr size_t kMostCauses = 3;
-std::vector<Cause> FindCauses(const WrongResult& result, double seconds);
+std::vector<Cause> FindCauses(const WrongResult& result, SearchWork& work);
 
 // Why no cause of this result is looked for, in words; "": one is.
 std::string ExplainNoSearch(const WrongResult& result);

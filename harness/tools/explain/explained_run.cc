@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <exception>
 #include <map>
 #include <memory>
@@ -10,7 +12,6 @@
 #include <optional>
 #include <utility>
 
-#include "harness/core/base/stopwatch.h"
 #include "harness/tools/explain/wrong_places.h"
 
 namespace assay {
@@ -21,17 +22,19 @@ constexpr double kSecondsOfOne = 2;  // more than a small case needs
 class RunExplainer {
  public:
   std::string Explain(const PreparedCase& data, const Attempt& attempt) {
-    if (!IsSmall(data.problem) || !attempt.findings || attempt.outputs.empty() || !IsWanted(data, attempt)) return "";
-    const Stopwatch time;
+    if (!attempt.findings || attempt.outputs.empty()) return "";
+    if (const std::string other = ExplainExecutions(data, attempt); !other.empty()) return "; " + other;
+    if (!IsSmall(data.problem) || !IsWanted(data, attempt)) return "";
+    SearchWork work(kSecondsOfOne);
     std::string causes;
     try {
-      causes = DescribeCauses(data.problem, FindCausesOf(data, attempt, kSecondsOfOne),
+      causes = DescribeCauses(data.problem, FindCausesOf(data, attempt, work),
                               [](const CaseChange& change) { return change.key + "=" + change.value; });
     } catch (const std::exception& fault) {  // a formula that cannot be changed is no fault of the result's
       causes = fmt::format("; its causes could not be searched: {}", fault.what());
     }
     const std::scoped_lock lock(mutex_);
-    seconds_ += time.Seconds();
+    seconds_ += work.spent();
     return causes;
   }
 
@@ -42,7 +45,7 @@ class RunExplainer {
   }
 
   std::mutex mutex_;
-  double seconds_ = 0;  // that searches have taken
+  double seconds_ = 0;  // of work that searches have done
   std::map<std::pair<std::string, std::string>, int> counts_;
 };
 
@@ -99,10 +102,47 @@ std::unique_ptr<ResultOnTwin> FindResultOnTwin(const PreparedCase& data, const A
   return nullptr;
 }
 
+// Whether two executions differ in an element by more than their roundings may, and by a good part of its error.
+bool IsOther(const ElementJudge& judge, const Tensor& first, const Tensor& second) {
+  constexpr double kGoodPart = 0.25;
+  const std::vector<double> a = first.ToDoubles(), b = second.ToDoubles();
+  for (size_t i = 0; i < a.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    const Judgement of_a = judge.Judge(at, a[i]), of_b = judge.Judge(at, b[i]);
+    if (of_a.finite != of_b.finite) return true;
+    const double error = std::max(std::fabs(of_a.error), std::fabs(of_b.error));
+    if (of_a.finite && std::fabs(a[i] - b[i]) > std::max(2 * of_a.Tolerance(), kGoodPart * error)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-std::vector<Cause> FindCausesOf(const PreparedCase& data, const Attempt& attempt, double seconds) {
-  const Stopwatch time;
+std::string ExplainExecutions(const PreparedCase& data, const Attempt& attempt) {
+  std::vector<const KeptOutputSet*> kept;
+  for (const KeptOutputSet& set : attempt.kept) {
+    if (set.twin == KeptOutputSet::kOwn) kept.push_back(&set);
+  }
+  for (size_t k = 0; k < data.outputs.size(); ++k) {
+    const JudgeInputs& found = attempt.findings->outputs[k].evidence;
+    if (found.bits_equal || found.runs.empty()) continue;
+    const auto is_wrong = [](const ErrorMetrics& run) { return run.violations + run.nonfinite_mismatch > 0; };
+    const auto wrong = std::ranges::count_if(found.runs, is_wrong);
+    const bool is_all = wrong == std::ssize(found.runs);
+    bool is_other = wrong > 0 && !is_all;
+    if (is_all && kept.size() > 1 && !data.whole && !IsInt(data.problem.outputs[k].dtype)) {
+      const Golden& golden = data.outputs[k].golden;
+      const BoundModel bound = data.op->Bound(data.problem, k, golden, attempt.contract);
+      const ElementJudge judge(golden, bound, attempt.contract, data.problem.outputs[k].dtype);
+      is_other = IsOther(judge, kept[0]->outputs[k], kept[1]->outputs[k]);
+    }
+    if (is_other)
+      return std::string(kOtherExecutions) + ": look for a race, or memory that is read before it is written";
+  }
+  return "";
+}
+
+std::vector<Cause> FindCausesOf(const PreparedCase& data, const Attempt& attempt, SearchWork& work) {
   const size_t output = attempt.findings->worst;
   WrongResult wrong{.op = *data.op,
                     .problem = data.problem,
@@ -117,10 +157,10 @@ std::vector<Cause> FindCausesOf(const PreparedCase& data, const Attempt& attempt
     for (const WorstElement& worst : runs[0].worst) wrong.elements.push_back(worst.index);
   }
   const auto twin = FindResultOnTwin(data, attempt, wrong);
-  if (twin == nullptr) return FindCauses(wrong, seconds);
+  if (twin == nullptr) return FindCauses(wrong, work);
   WrongResult own = wrong, other = twin->result();
   wrong.beside = &other;
-  std::vector<Cause> causes = FindCauses(wrong, seconds);
+  std::vector<Cause> causes = FindCauses(wrong, work);
   if (!causes.empty()) return causes;
   own.least_bits = 0;
   const WrongPlaces places(own);
@@ -128,7 +168,7 @@ std::vector<Cause> FindCausesOf(const PreparedCase& data, const Attempt& attempt
   // Exact data alone may have several causes: a cause has to explain what is wrong with the case's own data, too.
   if (!places.HasWrong()) return {};
   other.least_bits = kLeastBits, other.beside = &own;
-  return FindCauses(other, seconds - time.Seconds());
+  return FindCauses(other, work);
 }
 
 std::function<std::string(const PreparedCase&, const Attempt&)> MakeRunExplainer() {

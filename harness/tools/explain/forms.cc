@@ -163,6 +163,22 @@ std::optional<Written> WriteRopeOfNeighbours(const Problem& problem) {
       Extents({{"b", problem.Int("b")}, {"l", problem.Int("l")}, {"h", problem.Int("h")}, {"d", problem.Int("d")}})};
 }
 
+// Each rank adds its own data `kTimes` times.
+template <int kTimes>
+std::optional<Written> WriteAllReduce(const Problem& problem) {
+  const Shape& shape = problem.inputs[0].shape;
+  const bool is_mean = problem.Text("reduction") == "mean";
+  if (shape[0] < 2) return {};
+  const auto author = [is_mean](Definition& d) {
+    const Axis ranks = d.Axis("ranks", "how many there are"), n = d.Axis("n", "elements of each");
+    const Axis from = d.FixedAxis("others", ranks.extent);
+    const Expr x = d.In("x", ranks + n);
+    const Expr sum = Sum(At(x, ranks, from, [](int64_t i) { return i; }), from) + x * (kTimes - 1.0);
+    d.Out("y", is_mean ? sum / static_cast<double>(ranks.extent) : sum, ranks + n);
+  };
+  return Written{author, Extents({{"ranks", shape[0]}, {"n", shape[1]}})};
+}
+
 struct FormRow {
   const char* op;
   const char* text;
@@ -177,6 +193,8 @@ constexpr FormRow kForms[] = {
     {"attention", "all keys but those of the last block of 16", WriteAttention<KeyHead::kOfBlock, 16>},
     {"attention", "all keys but those of the last block of 32", WriteAttention<KeyHead::kOfBlock, 32>},
     {"rope", "pairs of neighbours, not of halves", WriteRopeOfNeighbours},
+    {"all_reduce", "the own data of each rank left out", WriteAllReduce<0>},
+    {"all_reduce", "the own data of each rank twice", WriteAllReduce<2>},
     {"attention", "", WriteAttention<KeyHead::kOfBlock>},
     {"matmul", "", WriteMatmul},
     {"softmax", "", WriteSoftmax},

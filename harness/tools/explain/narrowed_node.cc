@@ -7,7 +7,6 @@
 #include <cmath>
 #include <optional>
 
-#include "harness/core/base/stopwatch.h"
 #include "harness/tools/explain/shared_factor.h"
 #include "ops/formula/formula_text.h"
 
@@ -18,7 +17,7 @@ using formula::Graph;
 using formula::Narrowing;
 using What = Narrowing::What;
 
-constexpr int kBitsOfF32 = 24;
+constexpr int kBitsOfF32 = 24, kBitsOfBF16 = 8;
 constexpr int kBitsOfResults[] = {8, 11, 4, 3, 9, 10, 12, 13, 14, 16, 18}, kBitsOfSums[] = {8, 11, kBitsOfF32};
 
 std::string FormatText(int bits) {
@@ -62,7 +61,7 @@ std::string DescribeNarrowing(const Graph& graph, const Narrowing& narrowing) {
       RoundTo(FormatOf(*narrowing.format), info.constant) == 0) {
     return fmt::format("0 in place of {}{}", node, where);  // a term that is left out is likelier than a format
   }
-  return fmt::format("{} rounded to {}{}", node, format, where);
+  return fmt::format("{} {} to {}{}", node, narrowing.cut ? "cut" : "rounded", format, where);
 }
 
 // Whether kernels keep its results: a sum, a function, an operand, or a constant that is no count.
@@ -81,6 +80,13 @@ std::vector<std::vector<int>> FindUsers(const Graph& graph) {
   return users;
 }
 
+// The last of several operands, for which all are named that are narrowed together.
+bool IsLastOperand(const Graph& graph, int node) {
+  const auto is_operand = [](const formula::Node& other) { return other.kind == formula::Kind::kIn; };
+  const auto from = graph.nodes.begin() + node;
+  return std::any_of(graph.nodes.begin(), from, is_operand) && std::none_of(from + 1, graph.nodes.end(), is_operand);
+}
+
 // Narrows results of a node for all who read them or for one, its reciprocal and its running sums.
 void AddNarrowings(const Graph& graph, const std::vector<int>& users, Narrowing like, std::vector<Narrowing>& all) {
   const formula::Node& info = graph.At(like.node);
@@ -92,6 +98,12 @@ void AddNarrowings(const Graph& graph, const std::vector<int>& users, Narrowing 
   const auto is_among = [&](const auto& bits) { return std::ranges::find(bits, like.bits) != std::end(bits); };
   if (is_among(kBitsOfResults)) {
     add(What::kResult);
+    const bool is_last = info.kind == formula::Kind::kIn && IsLastOperand(graph, like.node);
+    for (const bool cut : {false, true}) {
+      if (cut && like.bits != kBitsOfBF16) continue;
+      if (cut) add(What::kResult), all.back().cut = true;
+      if (is_last) add(What::kResult), all.back().cut = cut, all.back().of_operands = true;
+    }
     for (const int user : users) {
       if (users.size() > 1) add(What::kResult, user);
     }
@@ -130,8 +142,8 @@ std::vector<Narrowing> ListNarrowings(const Graph& graph) {
 
 class NarrowingSearch {
  public:
-  NarrowingSearch(const FormulaOfResult& formula, const WrongResult& result, double seconds)
-      : seconds_(seconds),
+  NarrowingSearch(const FormulaOfResult& formula, const WrongResult& result)
+      : work_(result.work->Left() / 2),
         result_(result),
         evaluator_(formula.graph, formula.graph.outputs[0], formula.inputs),
         got_(result.got[result.output].ToDoubles()) {}
@@ -147,14 +159,20 @@ class NarrowingSearch {
     return Reach::kNothing;
   }
 
-  bool IsOver() const { return time_.Seconds() > seconds_; }
+  bool IsOver() const { return work_.IsOver(); }
 
  private:
   const WrongPlaces& places() const { return *result_.places; }
 
+  void SpendOnLane() {
+    const double seconds = EstimateSecondsOfLane(result_.problem, evaluator_.lanes());
+    work_.Spend(seconds), result_.work->Spend(seconds);
+  }
+
   bool IsNearWorst(const Narrowing& narrowing) {
     constexpr size_t kMost = 3;
     for (size_t i = 0; i < std::min(kMost, result_.elements.size()); ++i) {
+      SpendOnLane();
       const int64_t element = result_.elements[i], lane = evaluator_.LaneOf(element);
       const std::vector<int64_t> in_lane = evaluator_.Elements(lane);
       const auto at = static_cast<size_t>(std::ranges::find(in_lane, element) - in_lane.begin());
@@ -171,11 +189,12 @@ class NarrowingSearch {
   double Store(double value) const { return RoundTo(FormatOf(places().judge().dtype()), value); }
   static bool IsSame(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-  // nullopt if time runs out, as with the 10^9 terms of a large product.
+  // nullopt if it takes too much work, as with the 10^9 terms of a large product.
   std::optional<std::vector<double>> Evaluate(const Narrowing& narrowing) {
     std::vector<double> all(got_.size());
     for (int64_t lane = 0; lane < evaluator_.lanes(); ++lane) {
       if (IsOver()) return std::nullopt;
+      SpendOnLane();
       const std::vector<int64_t> elements = evaluator_.Elements(lane);
       const std::span<const double> values = evaluator_.RunNarrowed(lane, narrowing);
       for (size_t i = 0; i < elements.size(); ++i) all[static_cast<size_t>(elements[i])] = Store(values[i]);
@@ -185,7 +204,7 @@ class NarrowingSearch {
 
   bool Fits(const std::vector<double>& values, Reach reach, ResultFit& fit) const {
     double squares = 0, squares_meant = 0;
-    int64_t looked_at = 0, within = 0, off = 0;
+    int64_t looked_at = 0, within = 0, off = 0, hit = 0;
     std::vector<ExplainedElement> explained;
     fit = {.values = std::ssize(values)};
     for (int64_t i = 0; i < fit.values; ++i) {
@@ -203,12 +222,14 @@ class NarrowingSearch {
       const double error = got - value;
       if (!std::isfinite(error) || !meant.finite) return false;
       within += std::fabs(error) <= meant.Tolerance() ? 1 : 0;
+      hit += kHitTimes * std::fabs(error) <= std::fabs(got - rounded) ? 1 : 0;
       squares += error * error, squares_meant += (got - rounded) * (got - rounded);
       explained.push_back({i, rounded, got - rounded, error, meant.rounding});
     }
     const auto count = static_cast<double>(looked_at);
     fit.wrong = looked_at - within, fit.rms = std::sqrt(squares / std::max(1.0, count));
     const bool fits = off >= kLeastOff && static_cast<double>(within) >= kLeastWithin * count && squares_meant > 0 &&
+                      static_cast<double>(hit) >= kLeastHit * static_cast<double>(explained.size()) &&
                       kLeastTimes * kLeastTimes * squares <= squares_meant;
     return fits && IsEverywhere(explained);
   }
@@ -223,8 +244,7 @@ class NarrowingSearch {
 
   static constexpr double kLeastBitsOfOne = 8;  // fewer than kLeastBits: f16 leaves 12 of a factor in f32
   static constexpr int64_t kLeastOff = 8;       // results that are not the rounded golden value
-  const Stopwatch time_;
-  const double seconds_;
+  SearchWork work_;                             // half of what is left
   const WrongResult& result_;
   formula::LaneEvaluator evaluator_;
   std::vector<double> got_;
@@ -232,9 +252,9 @@ class NarrowingSearch {
 
 }  // namespace
 
-std::vector<NarrowedNode> FindNarrowedNodes(const FormulaOfResult& formula, const WrongResult& result, double seconds) {
+std::vector<NarrowedNode> FindNarrowedNodes(const FormulaOfResult& formula, const WrongResult& result) {
   std::vector<NarrowedNode> found;
-  NarrowingSearch search(formula, result, seconds);
+  NarrowingSearch search(formula, result);
   for (const Narrowing& narrowing : ListNarrowings(formula.graph)) {
     if (search.IsOver()) break;
     ResultFit fit;

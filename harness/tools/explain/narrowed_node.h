@@ -24,11 +24,13 @@ struct NarrowedNode {
   Reach reach = Reach::kNothing;
 };
 
-// Finds what explains the result, the nearest first, without what is much further off than it. Roundings of
-// other kernels on the way may turn some of these ones the other way: kLeastWithin of the values have to be within the
-// tolerance of the contract as declared, and their rms error at most a kLeastTimes-th of the one that was meant.
-inline constexpr double kLeastWithin = 0.75, kLeastTimes = 4;
+// Does at most half of the work that `result` has left. Finds what explains the result, the nearest first, without what
+// is much further off than it. Roundings of other kernels on the way may turn some of these ones the other way:
+// kLeastWithin of the values have to be within the tolerance of the contract as declared, and their rms error at most a
+// kLeastTimes-th of the one that was meant. Of the single errors, kLeastHit have to be a kHitTimes-th at most: a
+// rounding in another place or order makes some of them, too, and leaves others as they are.
+inline constexpr double kLeastWithin = 0.75, kLeastTimes = 4, kLeastHit = 0.9, kHitTimes = 16;
 inline constexpr double kNearlyEqual = 1.2;  // times the rms error of the best cause
-std::vector<NarrowedNode> FindNarrowedNodes(const FormulaOfResult& formula, const WrongResult& result, double seconds);
+std::vector<NarrowedNode> FindNarrowedNodes(const FormulaOfResult& formula, const WrongResult& result);
 
 }  // namespace assay

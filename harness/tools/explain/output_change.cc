@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 
 namespace assay {
 namespace {
@@ -38,13 +39,18 @@ int64_t FindSource(const OutputChange& change, const Shape& shape, int64_t eleme
     const int64_t rows = shape[change.axis], i = element / inner % (rows * columns);
     return element + (i % rows * columns + i / rows - i) * inner;
   }
+  const bool is_of_parts = change.kind == Kind::kInTurn || change.kind == Kind::kBehind;
   const bool has_axis = change.kind == Kind::kNeighbours || change.kind == Kind::kShifted ||
-                        change.kind == Kind::kReversed || change.kind == Kind::kBitReversed;
+                        change.kind == Kind::kReversed || change.kind == Kind::kBitReversed || is_of_parts;
   if (!has_axis) return element;
   const int64_t extent = shape[change.axis], stride = RowMajorStrides(shape)[change.axis];
   const int64_t i = element / stride % extent;
   if (change.kind == Kind::kReversed) return element + (extent - 1 - 2 * i) * stride;
   if (change.kind == Kind::kBitReversed) return element + (ReverseBits(i, extent) - i) * stride;
+  if (is_of_parts) {
+    const int64_t inner = change.kind == Kind::kInTurn ? change.by : extent / change.by;
+    return element + (i % inner * (extent / inner) + i / inner - i) * stride;
+  }
   const int64_t from = change.kind == Kind::kShifted ? i - change.by : ((i + change.by) ^ 1) - change.by;
   if (change.round) return element + ((from + extent) % extent - i) * stride;
   return element + ((from < 0 || from >= extent ? i : from) - i) * stride;
@@ -57,6 +63,8 @@ double Undo(const OutputChange& change, double value, bool is_imaginary) {
          : kind == Kind::kConjugated && is_imaginary ? -value
          : kind == Kind::kDoubled                    ? value / 2
          : kind == Kind::kHalved                     ? 2 * value
+         : kind == Kind::kOneMore                    ? value - 1
+         : kind == Kind::kOneLess                    ? value + 1
                                                      : value;
 }
 
@@ -104,6 +112,28 @@ bool IsRounded(int bits, const ElementJudge& judge, std::span<const double> valu
   return lost >= kLeastBitsLost && squares <= kMostLeft * squares_meant;
 }
 
+// Whether all values that should be below a limit are 0, and no others but those that should be 0. What tells it from
+// zeros in some places is how unlikely so many of these are to be the least values by chance.
+bool IsCutOff(bool by_sign, const ElementJudge& judge, std::span<const double> values,
+              const std::function<void(int64_t, const Judgement&)>& hit) {
+  constexpr double kLeastBits = 13;
+  const auto size_of = [&](int64_t i) { return by_sign ? judge.Rounded(i) : std::fabs(judge.Rounded(i)); };
+  double limit = by_sign ? 0 : -1, cut = 0, kept = 0;
+  for (int64_t i = 0; i < std::ssize(values) && !by_sign; ++i) {
+    const Judgement judged = judge.Judge(i, values[static_cast<size_t>(i)]);
+    if (!judged.accepted && values[static_cast<size_t>(i)] == 0) limit = std::max(limit, size_of(i));
+  }
+  for (int64_t i = 0; i < std::ssize(values); ++i) {
+    const double value = values[static_cast<size_t>(i)];
+    Judgement judged = judge.Judge(i, value);
+    const bool is_cut = by_sign ? size_of(i) < limit : size_of(i) <= limit;
+    if (is_cut ? value != 0 : !judged.accepted) return false;
+    ++(is_cut ? cut : kept);
+    if (is_cut) judged.error = 0, hit(i, judged);
+  }
+  return (std::lgamma(cut + kept + 1) - std::lgamma(cut + 1) - std::lgamma(kept + 1)) / std::numbers::ln2 >= kLeastBits;
+}
+
 void AddOtherOrders(const Shape& shape, bool is_complex, std::vector<OutputChange>& changes) {
   if (is_complex) changes.push_back({.kind = Kind::kConjugated}), changes.push_back({.kind = Kind::kPartsExchanged});
   for (size_t axis = 0; axis < shape.size(); ++axis) {
@@ -134,7 +164,24 @@ std::string LayoutText(size_t axis, int64_t axes) {
                    : fmt::format("axis {} lay behind axis {}", axis, static_cast<int64_t>(axis) + axes);
 }
 
-std::vector<OutputChange> ListOutputChanges(const Tensor& got, std::span<const double> factors) {
+bool MovesValues(const OutputChange& change) {
+  switch (change.kind) {
+    case Kind::kNeighbours:
+    case Kind::kShifted:
+    case Kind::kTransposed:
+    case Kind::kReadTransposed:
+    case Kind::kOtherLayout:
+    case Kind::kReversed:
+    case Kind::kInTurn:
+    case Kind::kBehind:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::vector<OutputChange> ListOutputChanges(const Tensor& got, std::span<const double> factors,
+                                            const std::set<int64_t>& parts) {
   std::vector<OutputChange> changes = {{Kind::kZeros}, {Kind::kNegated}, {Kind::kDoubled}, {Kind::kHalved}};
   for (const double factor : factors) changes.push_back({.kind = Kind::kScaled, .factor = factor});
   const Shape& shape = got.shape();
@@ -154,7 +201,18 @@ std::vector<OutputChange> ListOutputChanges(const Tensor& got, std::span<const d
     if (shape.back() != shape[shape.size() - 2]) changes.push_back({.kind = Kind::kReadTransposed});
   }
   AddOtherOrders(shape, IsComplex(got.dtype()), changes);
-  if (!IsFloat(got.dtype()) && !IsComplex(got.dtype())) return changes;
+  for (const Kind kind : {Kind::kNegativeAsZero, Kind::kSmallAsZero}) changes.push_back({.kind = kind});
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    for (const int64_t by : parts) {
+      if (by < 2 || shape[axis] % by != 0 || shape[axis] <= by) continue;
+      changes.push_back({.kind = Kind::kInTurn, .axis = axis, .by = by});
+      if (!parts.contains(shape[axis] / by)) changes.push_back({.kind = Kind::kBehind, .axis = axis, .by = by});
+    }
+  }
+  if (!IsFloat(got.dtype()) && !IsComplex(got.dtype())) {
+    for (const Kind kind : {Kind::kOneMore, Kind::kOneLess}) changes.push_back({.kind = kind});
+    return changes;
+  }
   const int sign = IsComplex(got.dtype()) ? 0 : 8 * static_cast<int>(SizeOf(got.dtype())) - 1;
   for (int bit = sign; bit-- > 0;) changes.push_back({.kind = Kind::kFlipped, .bits = bit});
   // The fewest bits that fit are what it was rounded to.
@@ -167,6 +225,8 @@ bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tens
                std::span<const double> operand, const std::vector<int64_t>* places,
                const std::function<void(int64_t, const Judgement&)>& hit) {
   if (change.kind == Kind::kRounded) return IsRounded(change.bits, judge, values, places);
+  if (change.kind == Kind::kNegativeAsZero || change.kind == Kind::kSmallAsZero)
+    return places != nullptr || IsCutOff(change.kind == Kind::kNegativeAsZero, judge, values, hit);
   const int64_t parts = std::ssize(values) / got.size();
   for (int64_t n = 0; n < CountPlaces(values, places); ++n) {
     const int64_t i = PlaceAt(n, places);
@@ -195,6 +255,18 @@ std::string DescribeOutputChange(const std::string& output, const OutputChange& 
       return what + " all 0";
     case Kind::kOperand:
       return fmt::format("operand {} in place of {}", change.input, what);
+    case Kind::kNegativeAsZero:
+      return what + " with 0 in place of negative values";
+    case Kind::kSmallAsZero:
+      return what + " with 0 in place of its smallest values";
+    case Kind::kOneMore:
+      return what + " with 1 added";
+    case Kind::kOneLess:
+      return what + " with 1 subtracted";
+    case Kind::kInTurn:
+      return fmt::format("{} with {} parts along axis {} that lie in turn", what, change.by, change.axis);
+    case Kind::kBehind:
+      return fmt::format("{} with elements along axis {} taken apart into {} parts", what, change.axis, change.by);
     case Kind::kNegated:
       return what + " negated";
     case Kind::kDoubled:

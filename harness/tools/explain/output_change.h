@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,7 +33,13 @@ struct OutputChange {
     kConjugated,
     kPartsExchanged,  // real and imaginary ones
     kFlipped,
-    kRounded
+    kRounded,
+    kNegativeAsZero,
+    kSmallAsZero,  // below some magnitude
+    kOneMore,      // of whole numbers, as places that are counted from 1
+    kOneLess,
+    kInTurn,  // `by` parts along `axis`, one element of each after the other instead of one part behind the other
+    kBehind,  // the other way round
   };
   Kind kind = Kind::kZeros;
   size_t axis = 0;  // kNeighbours: elements 2 i - by and 2 i + 1 - by in each other's place; and others that have one
@@ -51,8 +58,12 @@ inline bool IsBitReversible(int64_t extent) {
 // "axes 1 and 2 lay in the other order"
 std::string LayoutText(size_t axis, int64_t axes);
 
-// `factors`: by which results of the operator may be multiplied that are normalised otherwise.
-std::vector<OutputChange> ListOutputChanges(const Tensor& got, std::span<const double> factors);
+// `factors`: by which results of the operator may be multiplied that are normalised otherwise. `parts`: numbers of
+// parts that an axis may have.
+std::vector<OutputChange> ListOutputChanges(const Tensor& got, std::span<const double> factors,
+                                            const std::set<int64_t>& parts);
+// Whether it moves values, all of which stay as they are.
+bool MovesValues(const OutputChange& change);
 
 // Whether the value at each of these places is what the change makes of a right result. `places` are indices of golden
 // values, nullptr all of them, `values` are those of `got`, `operand` those of a kOperand; `hit` is told how each is

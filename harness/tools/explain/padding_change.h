@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images that are padded by something else than zeros: the case is that of the padded image, with no padding.
+// Images that are padded by something else: the case is that of the padded image, with no padding.
 #pragma once
 
 #include <optional>

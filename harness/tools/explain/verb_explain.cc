@@ -96,7 +96,7 @@ class ResultExplainer {
         no_search.empty()
             ? fmt::format(
                   "unexplained: no other value of an attribute, no changed operand, no one place of the formula and no "
-                  "weaker arithmetic was found within {:g} s that makes these numbers\n",
+                  "weaker arithmetic was found by the work of {:g} s that makes these numbers\n",
                   options_.search_s)
             : fmt::format("unexplained: other causes than a weaker arithmetic were not looked for: {}\n", no_search);
     if (!judged_.record.exact_margin) AddHoldingContract(wrong, explained);
@@ -309,7 +309,8 @@ void AddExplainVerb(CLI::App& app, Action& action) {
   AddJudgedByOptions(*verb, o->request);
   verb->add_option("--derive", o->derive, "also derive the tolerance of one element: [3,5], or mean[3]")
       ->type_name("ELEMENT");
-  AddNumber<double>(*verb, "--search", o->search_s, {0, 100'000}, "seconds for the search for causes of one result");
+  AddNumber<double>(*verb, "--search", o->search_s, {0, 100'000},
+                    "work of the search for causes of one result, in seconds of one usual core");
   verb->add_flag("--json", o->json, "print one JSON object for each case instead of text");
   AddBackends(*verb, o->run);
   AddOptions(*verb, o->run, {"--impl", "--operators", "--jobs", "--progress"});

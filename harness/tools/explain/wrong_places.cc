@@ -193,7 +193,7 @@ Reach WrongPlaces::Explain(const OutputChange& change, ResultFit& fit) const {
   double bits = 0;
   const auto add = [&](int64_t i, const Judgement& hit) {
     const double value = output.values[static_cast<size_t>(i)];
-    const bool is_zero = change.kind == OutputChange::Kind::kZeros;  // which says all that it has to
+    const bool is_zero = value == 0 && change.kind != OutputChange::Kind::kOperand;  // which says all that it has to
     bits += BitsOf(output.share, output.judge->Judge(i, value), hit, is_zero ? 0.1 : value);
   };
   const bool counts = change.kind != OutputChange::Kind::kRounded;
@@ -207,7 +207,9 @@ Reach WrongPlaces::Explain(const OutputChange& change, ResultFit& fit) const {
   const double of_wrong = bits;
   if (explains(nullptr) && (!counts || bits >= result_.least_bits)) return Reach::kAll;
   if (!counts) return has_wrong && explains(&output.places) ? Reach::kWrongPlaces : Reach::kNothing;
-  const bool is_moved = change.kind == OutputChange::Kind::kShifted && result_.least_bits > 0;
+  using enum OutputChange::Kind;
+  const bool is_far = change.kind == kShifted || change.kind == kInTurn || change.kind == kBehind;
+  const bool is_moved = is_far && result_.least_bits > 0;
   const double least_bits = is_moved ? kLeastBitsOfMoved : result_.least_bits;
   return has_wrong && of_wrong >= least_bits ? Reach::kWrongPlaces : Reach::kNothing;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -59,7 +60,7 @@ void FindContradictions(const Prober& prober, Passport& passport) {
   // A narrow accumulator loses digits of an operand, and has subnormal numbers of its own.
   const int operand = passport.operand_precision;
   const int shown = passport.sum_bits > 0 ? std::min(operand, passport.sum_bits) : operand;
-  if (contract->in == InputRounding::kExact && passport.operand_bits < shown) {
+  if (contract->in == InputRounding::kExact && passport.operand_bits > 0 && passport.operand_bits < shown) {
     found.push_back(
         fmt::format("operands keep {} of {} bits; the contract does not say so", passport.operand_bits, operand));
   }
@@ -101,6 +102,12 @@ Result<Passport> TakePassport(Prober& prober, const std::string& implementation,
   }
   const ProbePlaces at = ChoosePlaces(passport.order, prober.sums().terms());
   Status status;
+  if (prober.sums().are_exponentials()) {  // no other numbers can be chosen
+    if (Status compared = CompareCalls(prober, passport); !compared) return tl::unexpected(compared.error());
+    passport.executions = prober.executions();
+    FindContradictions(prober, passport);
+    return passport;
+  }
   if (passport.order) {
     Set(FindSumBits(prober, at), passport.sum_bits, status);
     if (status) Set(FindRounding(prober, at, passport.sum_bits), passport.rounding, status);
@@ -132,6 +139,29 @@ std::string DescribeNarrowedOperands(const Passport& passport) {
                      : guess.narrows_first                       ? "the first operand alone"
                                                                  : "the second operand alone",
                      guess.cuts_operands ? kTowardZero : kNearestEven);
+}
+
+using AddLine = std::function<void(const char*, const std::string&)>;
+
+void AddArithmetic(const Passport& passport, const AddLine& add) {
+  const bool at_least = passport.rounding == kNotShown;
+  add("sums", passport.sum_bits == 0 ? passport.order ? "not shown by two terms" : "not known without the order"
+                                     : fmt::format("keep {} bits{}, rounded {}", passport.sum_bits,
+                                                   at_least ? " or more" : "", passport.rounding));
+  const bool is_cut = passport.sum_bits > 0 && passport.operand_bits >= passport.sum_bits &&
+                      passport.operand_bits < passport.operand_precision;
+  add("operands", fmt::format("keep {} bits{}", passport.operand_bits,
+                              is_cut ? " or more, which sums hide" : DescribeNarrowedOperands(passport)));
+  if (passport.has_products) {
+    const bool exact = 2 * passport.operand_bits <= passport.sum_bits;
+    add("products", exact                 ? "exact in the sum"
+                    : !passport.contracts ? "not known to be rounded or not"
+                    : *passport.contracts ? "added without a rounding of their own"
+                                          : "rounded before they are added");
+  }
+  add("subnormals", fmt::format("operands {}, results {}", NameOfKept(passport.keeps_subnormal_operands),
+                                NameOfKept(passport.keeps_subnormal_results)));
+  add("edges", fmt::format("the sum of -0 is {}; overflow gives {}", passport.zero, passport.overflow));
 }
 
 }  // namespace
@@ -181,24 +211,7 @@ std::string TextOf(const Passport& passport) {
   } else {
     add("order", "unknown: " + passport.why_no_order);
   }
-  const bool at_least = passport.rounding == kNotShown;
-  add("sums", passport.sum_bits == 0 ? passport.order ? "not shown by two terms" : "not known without the order"
-                                     : fmt::format("keep {} bits{}, rounded {}", passport.sum_bits,
-                                                   at_least ? " or more" : "", passport.rounding));
-  const bool is_cut = passport.sum_bits > 0 && passport.operand_bits >= passport.sum_bits &&
-                      passport.operand_bits < passport.operand_precision;
-  add("operands", fmt::format("keep {} bits{}", passport.operand_bits,
-                              is_cut ? " or more, which sums hide" : DescribeNarrowedOperands(passport)));
-  if (passport.has_products) {
-    const bool exact = 2 * passport.operand_bits <= passport.sum_bits;
-    add("products", exact                 ? "exact in the sum"
-                    : !passport.contracts ? "not known to be rounded or not"
-                    : *passport.contracts ? "added without a rounding of their own"
-                                          : "rounded before they are added");
-  }
-  add("subnormals", fmt::format("operands {}, results {}", NameOfKept(passport.keeps_subnormal_operands),
-                                NameOfKept(passport.keeps_subnormal_results)));
-  add("edges", fmt::format("the sum of -0 is {}; overflow gives {}", passport.zero, passport.overflow));
+  if (passport.operand_bits > 0) AddArithmetic(passport, add);
   add("calls", fmt::format("{} of {} give equal bits; {}", passport.repeats ? "all" : "not all", Passport::kRepeats,
                            passport.place_matters ? "the same sum has other bits elsewhere in the output"
                                                   : "the place in the output does not matter"));

@@ -23,7 +23,7 @@ struct Passport {
   int sum_bits = 0;
   std::string rounding;
   int operand_precision = 0;  // significand bits of the operands' type
-  int operand_bits = 0;       // significand bits of an operand that reach its product
+  int operand_bits = 0;       // significand bits of an operand that reach its product; 0: terms are no chosen numbers
   bool has_products = false;
   std::optional<bool> contracts;  // a product is added without a rounding of its own; nothing: products are exact
   // Nothing: weights of terms take them below the normal numbers.

@@ -20,6 +20,7 @@ struct Sizes {
 std::vector<Sizes> SizesFor(const Prober& prober) {
   const Problem& problem = prober.problem();
   const FloatFormat& in = FormatOf(problem.inputs[0].dtype);
+  if (prober.sums().are_exponentials()) return {{{1}, {std::ldexp(0.75, -in.precision)}}};
   if (in.min_exponent <= -126) {  // of f64, f32 and bf16
     const double large = in.min_exponent < -126 ? 0x1p900 : 0x1p100;
     return {{{large}, {1}}, {{0x1p15}, {0x1p-8}}};  // the second for accumulators of f16
@@ -51,6 +52,26 @@ Result<std::vector<int>> AskBy(Prober& prober, const Sizes& sizes, const TermPai
       }
       answers.push_back(terms - static_cast<int>(left));
     }
+  }
+  return answers;
+}
+
+// Terms that are all positive never cancel. But a 1 absorbs each of two units alone, and not their sum: with the 1 in
+// the place of every other term in turn, results tell which terms meet the two no earlier than these meet each other.
+Result<std::vector<int>> AskByThrees(Prober& prober, const Sizes& sizes, const TermPairs& pairs) {
+  const int terms = prober.sums().terms();
+  std::vector<int> answers;
+  for (const auto& [i, j] : pairs) {
+    std::vector<ProbeSum> sums;
+    for (int k = 0; k < terms; ++k) {
+      if (k == i || k == j) continue;
+      sums.emplace_back(static_cast<size_t>(terms), ProbeTerm{0});
+      sums.back()[k] = sizes.large, sums.back()[i] = sums.back()[j] = sizes.unit;
+    }
+    const auto results = prober.Execute(sums);
+    if (!results) return tl::unexpected(results.error());
+    const auto is_apart = [&](double sum) { return sum > sizes.large.value() + sizes.unit.value(); };
+    answers.push_back(terms - static_cast<int>(std::ranges::count_if(*results, is_apart)));
   }
   return answers;
 }
@@ -100,7 +121,8 @@ Result<RevealedOrder> RevealOrder(Prober& prober) {
     size_t answered = 0;
     bool of_two = true, overflows = false;
     const auto ask = [&](const TermPairs& pairs) {
-      auto answers = AskBy(prober, sizes, pairs, overflows);
+      auto answers =
+          prober.sums().are_exponentials() ? AskByThrees(prober, sizes, pairs) : AskBy(prober, sizes, pairs, overflows);
       if (answers) answered += pairs.size();
       of_two = of_two && answers && std::ranges::all_of(*answers, [](int size) { return size == 2; });
       return answers;

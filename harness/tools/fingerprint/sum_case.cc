@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 
+#include "ops/softmax/softmax.h"
+
 namespace assay {
 namespace {
 
@@ -122,11 +124,26 @@ Result<SumCase> SumCase::Make(const Problem& problem) {
     };
     made.place_y_ = [columns, queries = o[2]](int sum) { return sum / columns * queries * columns + sum % columns; };
     made.output_factor_ = static_cast<double>(keys);
+  } else if (op == "softmax") {
+    const SoftmaxArgs args(problem);
+    constexpr int64_t kMostExponentials = 256;  // which take the square of it in rows of probes
+    const bool shows = !args.log && args.inner == 1 && FormatOf(problem.outputs[0].dtype).precision >= 24 &&
+                       problem.inputs[0].dtype == problem.outputs[0].dtype && args.terms <= kMostExponentials;
+    if (!shows) {
+      return Fail(ErrorCode::kUnsupported,
+                  fmt::format("{}: its results show no order of its sums; rows of 2 to {} elements of f32 or f64 do, "
+                              "along the last axis and with log=0",
+                              problem.spec.Id(), kMostExponentials));
+    }
+    sums = args.rows, terms = args.terms;
+    made.are_exponentials_ = true;
+    made.places_a_ = [n = terms](int sum, int term) { return sum * n + term; };
+    made.place_y_ = [n = terms](int sum) { return sum * n; };
+    for (int64_t row = 0; row < sums; ++row) made.places_y_.push_back(row * terms);
   } else {
-    return Fail(
-        ErrorCode::kUnsupported,
-        op + ": orders are found of matmul, conv, reduce, cumsum and attention, and the accuracy of functions of "
-             "[n] elements with n=65536 of a 16-bit type, n=4194304 of another");
+    return Fail(ErrorCode::kUnsupported, op + ": orders are found of matmul, conv, reduce, cumsum, attention and "
+                                              "softmax, and the accuracy of functions of "
+                                              "[n] elements with n=65536 of a 16-bit type, n=4194304 of another");
   }
   if (plain) plain = CheckTerms(problem, terms);
   if (!plain) return tl::unexpected(plain.error());
@@ -135,10 +152,24 @@ Result<SumCase> SumCase::Make(const Problem& problem) {
   return made;
 }
 
+// The exponential of kNothing is 0 beside that of any other term.
+double SumCase::OperandOf(double term) const {
+  constexpr double kNothing = -1000;
+  if (!are_exponentials_) return term;
+  return term == 0 ? kNothing : std::log(std::fabs(term));
+}
+
+// The largest term of a softmax is 1, and its result one over the sum.
+double SumCase::Read(std::span<const double> output, int sum) const {
+  if (!are_exponentials_) return output[place_y_(sum)] * output_factor_;
+  const auto row = output.subspan(static_cast<size_t>(place_y_(sum)), static_cast<size_t>(terms_));
+  return 1 / *std::ranges::max_element(row);
+}
+
 std::vector<Tensor> SumCase::MakeAlike(const Problem& problem, const ProbeSum& sum) const {
   std::vector<std::vector<double>> values = ZerosFor(problem);
   for (int term = 0; term < terms_; ++term) {
-    for (int s = 0; s < all_a_; ++s) values[operand_a_][places_a_(s, term)] = sum[term].a;
+    for (int s = 0; s < all_a_; ++s) values[operand_a_][places_a_(s, term)] = OperandOf(sum[term].a);
     for (int s = 0; places_b_ && s < all_b_; ++s) values[operand_b_][places_b_(s, term)] = sum[term].b;
   }
   return RoundedTo(problem, values);
@@ -155,7 +186,7 @@ std::vector<Tensor> SumCase::MakeInputs(const Problem& problem, std::span<const 
   std::vector<std::vector<double>> values = ZerosFor(problem);
   for (int sum = 0; sum < std::ssize(sums); ++sum) {
     for (int term = 0; term < terms_; ++term) {
-      values[operand_a_][places_a_(sum, term)] = sums[sum][term].a;
+      values[operand_a_][places_a_(sum, term)] = OperandOf(sums[sum][term].a);
       if (places_b_) values[operand_b_][places_b_(sum, term)] = sums[sum][term].b;
     }
   }

@@ -21,8 +21,8 @@ using ProbeSum = std::vector<ProbeTerm>;
 
 class SumCase {
  public:
-  // Takes matmul, conv, reduce, cumsum and attention. Errors: attributes that change the sum; kUnsupported:
-  // another operator, causal attention, or an extreme.
+  // Takes matmul, conv, reduce, cumsum, attention and softmax. Errors: attributes that change the sum; kUnsupported:
+  // another operator, causal attention, an extreme, or a softmax whose results do not show its sum.
   static Result<SumCase> Make(const Problem& problem);
 
   int terms() const { return terms_; }
@@ -30,15 +30,18 @@ class SumCase {
   bool has_products() const { return places_b_ != nullptr; }
   // Whether the terms go into the sum as they are: attention's are weighted by its exponentials.
   bool is_plain() const { return output_factor_ == 1; }
+  // Whether terms are the exponentials of operands, which are positive: magnitudes of a probe's terms are taken.
+  bool are_exponentials() const { return are_exponentials_; }
 
   // At most sums() of them. Other elements are zero, but for factors that the terms share.
   std::vector<Tensor> MakeInputs(const Problem& problem, std::span<const ProbeSum> sums) const;
   // Fills all of the operands with one sum, and says whether it came out alike at each of its places.
   std::vector<Tensor> MakeAlike(const Problem& problem, const ProbeSum& sum) const;
   bool AreAlike(std::span<const double> output) const;
-  double Read(std::span<const double> output, int sum) const { return output[place_y_(sum)] * output_factor_; }
+  double Read(std::span<const double> output, int sum) const;
 
  private:
+  double OperandOf(double term) const;
   using Place = std::function<int64_t(int sum, int term)>;
 
   int terms_ = 0, sums_ = 0;
@@ -48,6 +51,7 @@ class SumCase {
   Place places_a_, places_b_;
   std::function<int64_t(int sum)> place_y_;
   double output_factor_ = 1;
+  bool are_exponentials_ = false;
 };
 
 }  // namespace assay

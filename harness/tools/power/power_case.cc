@@ -64,8 +64,10 @@ class PowerMeasurement {
     runner_.interrupted = settings.interrupted;
     if (settings.explain_s <= 0) return;
     runner_.explain = [this](const PreparedCase& data, const Attempt& attempt) {
-      causes_[attempt.implementation] = FindCausesOf(data, attempt, settings_.explain_s);
-      return "";
+      const std::string other = ExplainExecutions(data, attempt);
+      SearchWork work(settings_.explain_s);
+      if (other.empty()) causes_[attempt.implementation] = FindCausesOf(data, attempt, work);
+      return other.empty() ? other : "; " + other;
     };
   }
 

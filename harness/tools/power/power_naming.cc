@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/engine/trial/trial_runner.h"
+#include "harness/tools/explain/explained_run.h"
 #include "harness/tools/power/power_groups.h"
 
 namespace assay {
@@ -139,7 +140,8 @@ std::vector<std::string> ListNames(const Problem& problem, const Attempt& attemp
   constexpr std::string_view kBehaves = "behaves like ";
   const std::string& reason = attempt.record.reason;
   if (attempt.memory_fault) return {reason};
-  if (attempt.verdict == Verdict::kNondeterministic || attempt.record.decided_by == kLaterExecutions)
+  if (attempt.verdict == Verdict::kNondeterministic || attempt.record.decided_by == kLaterExecutions ||
+      reason.find(kOtherExecutions) != std::string::npos)
     return {"other results in other executions"};
   std::vector<std::string> names;
   if (const size_t at = reason.find(kBehaves); at != std::string::npos && attempt.verdict == Verdict::kBelowContract)

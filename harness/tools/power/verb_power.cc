@@ -172,7 +172,7 @@ void AddPowerVerb(CLI::App& app, Action& action) {
                  "explain each caught fault and compare the first cause named with its true one (causes.txt beside the "
                  "corpus)");
   AddNumber<double>(*verb, "--search", o->search_s, {0.01, 100'000},
-                    "seconds for the search for causes of one result, with --explain");
+                    "work of the search for causes of one result, in seconds of one usual core, with --explain");
   verb->add_flag("--json", o->json, "print JSON instead of a table");
   AddOptions(*verb, o->run, {"--suite", "--op", "--dtype", "--filter", "--operators", "--python", "--shard"});
   verb->get_option("--suite")->description("suite name or path of a .suite file; its seeds are replaced");

@@ -76,7 +76,8 @@ class FailureShrinker {
     auto wrong = probe_.Execute(*first.op, first.problem, best_.inputs);
     if (!wrong || !HasElement(*wrong)) return std::nullopt;
     nonfinite_ = wrong->IsNonFinite();
-    causes_ = FindCauses(wrong->AsResult(*first.op, first.problem, best_.inputs), kFirstSearch);
+    SearchWork work(kFirstSearch);
+    causes_ = FindCauses(wrong->AsResult(*first.op, first.problem, best_.inputs), work);
     best_.spec = spec;
     const CaseSpec smallest = ShrinkCase(
         spec, first.op->schema(), settings_.most_cases,
@@ -148,7 +149,8 @@ class FailureShrinker {
   std::vector<Cause> FindAlike(const Problem& problem, const std::vector<Tensor>& inputs,
                                const WrongNumbers& wrong) const {
     const Operator& op = OperatorFor(*OperatorRegistry::Global().Find(problem.spec.op), problem);
-    std::vector<Cause> found = FindCauses(wrong.AsResult(op, problem, inputs), kLaterSearch);
+    SearchWork work(kLaterSearch);
+    std::vector<Cause> found = FindCauses(wrong.AsResult(op, problem, inputs), work);
     std::erase_if(found, [&](const Cause& cause) {
       return std::ranges::none_of(causes_, [&](const Cause& first) { return IsAlike(first.change, cause.change); });
     });
