@@ -48,7 +48,10 @@ void Stft(Definition& d) {
   }
   const Expr terms = Take(x, l, frames + n, std::move(places)) * window;
   const Expr turns = Index(graph, n) * Index(graph, bins), all = Const(graph, static_cast<double>(n.extent));
-  const Expr angle = (turns - all * FloorDivide(turns, all)) * (2 * std::numbers::pi / static_cast<double>(n.extent));
+  const long double turn = 2 * std::numbers::pi_v<long double> / static_cast<long double>(n.extent);
+  const auto step = static_cast<double>(turn);
+  const Expr angle =
+      Strict(turns - all * FloorDivide(turns, all)) * Const(graph, step, static_cast<double>(turn - step));
   const Expr is_real = Equal(Index(graph, parts), Const(graph, 0));
   const Expr spectrum = Sum(terms * Select(is_real, Cos(angle), -Sin(angle)), n);
   const Axes axes = b + frames + bins + parts;
