@@ -12,6 +12,7 @@
 #include "golden/big_buffer.h"
 #include "harness/core/base/parallel.h"
 #include "harness/core/data/fill/fill.h"
+#include "harness/core/data/fill/rng.h"
 #include "ops/binding.h"
 #include "ops/formula/digest.h"
 #include "ops/formula/evaluate.h"
@@ -79,15 +80,30 @@ void ReplaceBadDivisors(Tensor& tensor) {
   tensor.SetDoubles(values);
 }
 
+// Powers from 2^-2 to 2^2, beside which no block vanishes, and where a fill has NaN one of 64 blocks that is NaN.
+void MakePowerCodes(bool has_nan, uint64_t seed, uint64_t index, Tensor& tensor) {
+  const RandomStream random(seed, index);
+  std::vector<double> codes(static_cast<size_t>(tensor.size()));
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const bool is_nan = has_nan && random.Below(2 * i + 1, 64) == 0;
+    codes[i] = is_nan ? 255 : 125 + static_cast<double>(random.Below(2 * i, 5));
+  }
+  tensor.SetDoubles(codes);
+}
+
 void ApplyRole(Role role, const Problem& problem, uint64_t index, Tensor& tensor) {
   FillSpec fill = ParseFill(problem.spec.fill).value();
   const bool random = IsRandomLike(fill);
-  if ((role == Role::kTable && random) || role == Role::kScale) {
+  if ((role == Role::kTable && random) || role == Role::kScale || role == Role::kPosition) {
     fill.kind = FillKind::kUniform;
     FillTensor(fill, problem.spec.seed, index, -1, 0, tensor);
     if (role == Role::kScale) MakeScales(problem.outputs[0].dtype, random, tensor);
-    return;
+    if (role != Role::kPosition) return;
+    std::vector<double> positions = tensor.ToDoubles();
+    for (double& x : positions) x *= 1.25;
+    return tensor.SetDoubles(positions);
   }
+  if (role == Role::kPowerCode) return MakePowerCodes(HasNaN(fill), problem.spec.seed, index, tensor);
   if (role == Role::kZero) {
     const DType in = problem.inputs[0].dtype;
     Tensor codes(IsInt(in) ? in : problem.outputs[0].dtype, tensor.shape());
@@ -199,6 +215,7 @@ std::vector<Tensor> FormulaOperator::DrawInputs(const Problem& problem, FillSpec
     FillTensor(own, problem.spec.seed, i, along, i == 0 ? 0 : 1, inputs.back());
     if (lines[i].several) ++fill.part;
     ApplyRole(definition.roles()[i], problem, i, inputs.back());
+    if (definition.largest().contains(i)) KeepWithin(definition.largest().at(i), inputs.back());
     if (definition.roles()[i] == Role::kCompared) CopyCompared(graph, i, inputs[0], inputs[i]);
     if (graph.inputs[i].places_along >= 0) {
       DrawPlaces(graph, i, problem.spec.seed, inputs.back());

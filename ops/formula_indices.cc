@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "harness/core/data/fill/rng.h"
 #include "ops/formula_operator.h"
@@ -53,6 +54,12 @@ std::string Explain(PlaceKind kind, const std::string& axis, int64_t extent) {
   }
 }
 
+// The first number that is none, or larger; -1: there is none.
+int64_t FindBeyond(const std::vector<double>& values, double most) {
+  const auto beyond = std::ranges::find_if(values, [&](double x) { return !(std::fabs(x) <= most); });
+  return beyond == values.end() ? -1 : beyond - values.begin();
+}
+
 }  // namespace
 
 void DrawPlaces(const formula::Graph& graph, size_t input, uint64_t seed, Tensor& to) {
@@ -73,6 +80,13 @@ void DrawPlaces(const formula::Graph& graph, size_t input, uint64_t seed, Tensor
     places[i + line - 1] = static_cast<double>(extent);
   }
   to.SetDoubles(places);
+}
+
+void KeepWithin(double most, Tensor& tensor) {
+  if (!IsInt(tensor.dtype())) return;
+  std::vector<double> values = tensor.ToDoubles();
+  for (double& x : values) x = std::fmod(x, most + 1);
+  tensor.SetDoubles(values);
 }
 
 void KeepToDoubles(Tensor& integers) {
@@ -112,6 +126,14 @@ Status FormulaOperator::CheckIsHeld(const Problem& problem, size_t input, const 
 Status FormulaOperator::CheckInputs(const Problem& problem, std::span<const Tensor> inputs) const {
   const formula::Definition definition = WholeDefinitionOf(problem);
   const formula::Graph& graph = definition.graph();
+  for (const auto& [i, most] : definition.largest()) {
+    const std::vector<double> values = inputs[i].ToDoubles();
+    const int64_t beyond = FindBeyond(values, most);
+    if (beyond < 0) continue;
+    return UsageError(fmt::format("{}: {}[{}] is {}, but numbers up to {} in size alone are judged: give such", name_,
+                                  graph.inputs[i].name, PlaceText(inputs[i].shape(), beyond),
+                                  values[static_cast<size_t>(beyond)], most));
+  }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const formula::InputInfo& info = graph.inputs[i];
     if (Status status = CheckIsHeld(problem, i, inputs[i]); !status) return status;

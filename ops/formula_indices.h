@@ -14,6 +14,9 @@ namespace assay {
 // empty.
 void DrawPlaces(const formula::Graph& graph, size_t input, uint64_t seed, Tensor& to);
 
+// Takes integers modulo the first that is beyond `most` (Definition::KeepWithin).
+void KeepWithin(double most, Tensor& tensor);
+
 // Divides integers beyond 2^53 by 2^11, so that doubles hold all of them.
 void KeepToDoubles(Tensor& integers);
 

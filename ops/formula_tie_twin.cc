@@ -133,8 +133,9 @@ struct Ties {
   std::vector<double> rounded;  // what every legal order gives; other elements as they are
   std::vector<double> tolerances;
   int64_t up = 0, down = 0;  // ties that are rounded up, and down
+  bool overflows = false;
 
-  int64_t Shown() const { return 1000 * std::min(up, down) + up + down; }
+  int64_t Shown() const { return overflows ? 0 : 1000 * std::min(up, down) + up + down; }
 };
 
 // Elements whose error may reach 1 keep their bound as a tolerance.
@@ -146,6 +147,7 @@ Ties FindTies(const Golden& golden, const BoundModel& bound, DType out, const Co
                  ulp = UlpAt(format, y);
     const bool exact = bound.At(golden, i) < 1;
     ties.rounded.push_back(exact ? nearest : y);
+    ties.overflows = ties.overflows || (!exact && std::isinf(nearest));
     ties.tolerances.push_back(exact ? 0 : bound.LargestToleranceAt(golden, i) / ulp);
     if (exact && std::abs(y - nearest) == ulp / 2) ++(std::abs(nearest) > std::abs(y) ? ties.up : ties.down);
   }
@@ -195,6 +197,7 @@ std::optional<Twin> FormulaOperator::MakeTieTwin(const Problem& problem, size_t 
   Twin twin;
   twin.inputs = TieData(of_all, problem, out).Make(best);
   Ties ties = ties_of(problem, twin.inputs);
+  if (ties.overflows) return std::nullopt;  // with fewer lanes they did not
   twin.expected = std::move(ties.rounded);
   twin.tolerances = std::move(ties.tolerances);
   twin.tolerance_ulp = *std::ranges::max_element(twin.tolerances);

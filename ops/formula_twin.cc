@@ -169,8 +169,16 @@ std::vector<TwinForm> FormsOf(const formula::Definition& definition) {
   return forms;
 }
 
+// Adds up the places of an element along all axes: neighbours along any axis have another parity.
+int64_t SumOfPlaces(const Shape& shape, size_t element) {
+  int64_t sum = 0, rest = static_cast<int64_t>(element);
+  for (size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) sum += rest % shape[axis];
+  return sum;
+}
+
 // One operand shows the window; others are ones, so that no factor hides a term that is visible, and what is subtracted
-// is zero. A term that shows only where several operands vary, as one of a score before a softmax, needs signs.
+// is zero. Codes of powers of two and positions differ, so that one in the place of another shows. A term that shows
+// only where several operands vary, as one of a score before a softmax, needs signs.
 std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Problem& problem, const TwinForm& form,
                                  const Window& window) {
   std::vector<Tensor> inputs;
@@ -178,8 +186,12 @@ std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Pr
     const std::vector<int>& axes = definition.graph().inputs[i].axes;
     Tensor tensor(problem.inputs[i].dtype, problem.inputs[i].shape);
     const Role role = definition.roles()[i];
-    const double other = role == Role::kOffset || role == Role::kZero ? 0 : 1;
-    std::vector<double> values(static_cast<size_t>(tensor.size()), other);
+    std::vector<double> values(static_cast<size_t>(tensor.size()),
+                               role == Role::kOffset || role == Role::kZero ? 0 : 1);
+    for (size_t k = 0; k < values.size(); ++k) {
+      if (role == Role::kPowerCode) values[k] = 127 + static_cast<double>(SumOfPlaces(tensor.shape(), k) % 2);
+      if (role == Role::kPosition) values[k] = static_cast<double>(k * 7 % 16) / 8 - 0.9375;
+    }
     if (form.signs && role == Role::kData) {
       ShowSigns(tensor.dtype(), i, window.size, values);
     } else if (i == form.carrier) {
@@ -188,6 +200,7 @@ std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Pr
       ShowWindow(problem.inputs[i].shape, along, window, values);
     }
     tensor.SetDoubles(values);
+    if (definition.largest().contains(i)) KeepWithin(definition.largest().at(i), tensor);
     if (definition.graph().inputs[i].places_along >= 0) DrawPlaces(definition.graph(), i, kWindowSeed, tensor);
     inputs.push_back(std::move(tensor));
   }

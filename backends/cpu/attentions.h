@@ -239,14 +239,16 @@ struct LseMerge : public Experts {
   template <class Acc>
   void Line(const Lines<Acc>& x, const Results<Acc>& y) const {
     const int64_t parts = Extent(0, 0), rows = Extent(0, 1), n = Extent(0, 2);
-    std::vector<int64_t> all(static_cast<size_t>(parts));
-    std::iota(all.begin(), all.end(), int64_t{0});
+    constexpr Acc kNone = -std::numeric_limits<Acc>::infinity();
     for (int64_t row = 0; row < rows; ++row) {
       const auto score = [&](int64_t part) { return x[1][part * rows + row]; };
+      std::vector<int64_t> with_keys;
+      for (int64_t part = 0; part < parts; ++part) {
+        if (score(part) != kNone) with_keys.push_back(part);
+      }
       const auto value = [&](int64_t part) { return x[0].subspan((part * rows + row) * n, n); };
-      constexpr Acc kNone = -std::numeric_limits<Acc>::infinity();
       const std::span<Acc> o = y[0].subspan(row * n, n);
-      const auto [greatest, sum] = AverageOf<kOneByOne, Acc>(all, kNone, score, value, o);
+      const auto [greatest, sum] = AverageOf<kOneByOne, Acc>(with_keys, kNone, score, value, o);
       y[1][row] = greatest == kNone ? kNone : greatest + std::log(sum);
       if (greatest == kNone) std::ranges::fill(o, Acc{0});
     }

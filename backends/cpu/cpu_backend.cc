@@ -10,6 +10,7 @@
 #include "backends/cpu/elementwise.h"
 #include "backends/cpu/experts.h"
 #include "backends/cpu/gradients.h"
+#include "backends/cpu/grid_sample.h"
 #include "backends/cpu/identities.h"
 #include "backends/cpu/indexed.h"
 #include "backends/cpu/indexing.h"
@@ -19,12 +20,14 @@
 #include "backends/cpu/norm_backward.h"
 #include "backends/cpu/norms.h"
 #include "backends/cpu/parallel.h"
+#include "backends/cpu/philox.h"
 #include "backends/cpu/pooling.h"
 #include "backends/cpu/quantize.h"
 #include "backends/cpu/resize.h"
 #include "backends/cpu/scaled_products.h"
 #include "backends/cpu/selections.h"
 #include "backends/cpu/sequences.h"
+#include "backends/cpu/spectra.h"
 
 namespace cpu {
 namespace {
@@ -35,6 +38,7 @@ using DirectFft = FftRow<FftAlgorithm::kDirect>;
 
 constexpr int kAnyInPlace = plugin::kAnyLayout | plugin::kInPlace;
 constexpr plugin::DType kCodeTypes[] = {plugin::kI8, plugin::kU8, plugin::kE4M3, plugin::kE5M2};
+constexpr plugin::DType kWordTypes[] = {plugin::kI64};
 constexpr plugin::DType kSummedTypes[] = {plugin::kI32, plugin::kI8, plugin::kU8, plugin::kF32};
 
 template <class Kernel>
@@ -179,6 +183,8 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<MaxPool<true>>("max_pool", "rows-first"),
     RowOf<Resize<false>>("resize", "direct"),
     RowOf<Resize<true>>("resize", "rows-first"),
+    RowOf<GridSample<false>>("grid_sample", "direct"),
+    RowOf<GridSample<true>>("grid_sample", "rows-first"),
     RowOf<GroupedGemm<false>>("grouped_gemm", "by-row"),
     RowOf<GroupedGemm<true>>("grouped_gemm", "by-group"),
     RowOf<MoeRoute<false>>("moe_route", "chosen"),
@@ -201,6 +207,8 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<RaggedAttention<true>>("ragged_attention", "online"),
     RowOf<BatchAttention<false>>("sink_attention", "materialised"),
     RowOf<BatchAttention<true>>("sink_attention", "online"),
+    RowOf<MxMm<false>>("mx_mm", "scaled-first", kCodeTypes),
+    RowOf<MxMm<true>>("mx_mm", "sums-first", kCodeTypes),
     RowOf<Requantize<false>>("requantize", "product", kSummedTypes),
     RowOf<Requantize<true>>("requantize", "fused", kSummedTypes),
     RowOf<ScaledMm<false>>("scaled_mm", "scaled-first", kCodeTypes),
@@ -217,6 +225,12 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<LpPool<true>>("lp_pool", "rows-first"),
     RowOf<CausalConv1d<false>>("causal_conv1d", "by-window"),
     RowOf<CausalConv1d<true>>("causal_conv1d", "by-element"),
+    RowOf<FftConv<BySums>>("fft_conv", "direct"),
+    RowOf<FftConv<ByTransforms>>("fft_conv", "transforms"),
+    RowOf<Stft<BySums>>("stft", "direct"),
+    RowOf<Stft<ByTransforms>>("stft", "radix"),
+    RowOf<GatedDeltaStep<false>>("gated_delta_step", "after-update"),
+    RowOf<GatedDeltaStep<true>>("gated_delta_step", "before-update"),
     RowOf<KvCacheWrite<false>>("kv_cache_write", "in-order"),
     RowOf<KvCacheWrite<true>>("kv_cache_write", "by-place"),
     RowOf<LinearAttention<false>>("linear_attention", "by-position"),
@@ -249,6 +263,8 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<Cumulative<64, Multiply>>("cumprod", "chunked"),
     RowOf<Cumulative<SIZE_MAX, Add>>("cumsum", "sequential", plugin::kRealTypesAndIntegers),
     RowOf<Cumulative<64, Add>>("cumsum", "chunked", plugin::kRealTypesAndIntegers),
+    RowOf<Philox<false>>("philox", "by-product", kWordTypes),
+    RowOf<Philox<true>>("philox", "by-halves", kWordTypes),
     RowOf<SelectiveScan<false>>("selective_scan", "by-state"),
     RowOf<SelectiveScan<true>>("selective_scan", "by-position"),
 };

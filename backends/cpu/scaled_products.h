@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -115,6 +116,79 @@ class ScaledMm : public Experts {
  private:
   std::string per_;
   int64_t block_;
+};
+
+// a [m,k] and b [k,n], or codes of them in bytes, with scales of blocks along k: each element scaled, or the sums of
+// blocks.
+template <bool kSumsFirst>
+class MxMm : public Experts {
+ public:
+  static constexpr int kMath = 0;
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"m", "n"}); }
+  static bool Takes(const plugin::OpDesc& op) {
+    const auto is_narrow = [](plugin::DType type) {
+      return type == plugin::kU8 || type == plugin::kE4M3 || type == plugin::kE5M2;
+    };
+    return std::all_of(op.inputs().begin(), op.inputs().begin() + 4,
+                       [&](const plugin::Tensor& x) { return is_narrow(x.dtype); }) &&
+           plugin::IsFloat(op.outputs()[0].dtype);
+  }
+  explicit MxMm(const plugin::OpDesc& op)
+      : Experts(op), k_(op.AttrInt("k")), block_(op.AttrInt("block")), codes_(op.AttrString("codes")) {
+    if (codes_ == "e2m1") SetNumbers(2, 1);
+    if (codes_ == "e2m3") SetNumbers(2, 3);
+    if (codes_ == "e3m2") SetNumbers(3, 2);
+    if (codes_ != "none" && numbers_.empty()) throw plugin::Unsupported("{} has no codes={}", op.name(), codes_);
+  }
+  template <class Acc>
+  void Line(const Lines<Acc>& x, std::span<Acc> y) const {
+    const int64_t n = Extent(1, 1), blocks = Extent(3, 0), bytes = Extent(0, 1);
+    const Acc scale_of_all = x.size() > 4 ? x[4][0] : 1;
+    for (int64_t i = 0; i < std::ssize(y); ++i) {
+      const int64_t row = i / n, column = i % n;
+      Acc sum = 0;
+      for (int64_t block = 0; block < blocks; ++block) {
+        const Acc scale_a = Scale(2, x[2][row * blocks + block]), scale_b = Scale(3, x[3][block * n + column]);
+        Acc of_block = 0;
+        for (int64_t term = block * block_; term < std::min(k_, (block + 1) * block_); ++term) {
+          const int64_t byte = codes_ == "e2m1" ? term / 2 : term;
+          const Acc a = Number(x[0][row * bytes + byte], term), b = Number(x[1][byte * n + column], term);
+          kSumsFirst ? of_block += a* b : sum += (a * scale_a) * (b * scale_b);
+        }
+        if (kSumsFirst) sum += of_block * (scale_a * scale_b);
+      }
+      y[i] = sum * scale_of_all;
+    }
+  }
+
+ private:
+  // All numbers of a format by their codes. Its bias makes the next number above the largest exponent but one 1.
+  void SetNumbers(int exponent_bits, int digits) {
+    const int bias = (1 << (exponent_bits - 1)) - 1, sizes = 1 << (exponent_bits + digits);
+    for (int code = 0; code < 2 * sizes; ++code) {
+      const int size = code % sizes, exponent = size >> digits, rest = size % (1 << digits);
+      const double whole = exponent == 0 ? rest : rest + (1 << digits);
+      numbers_.push_back(std::ldexp(code < sizes ? whole : -whole, std::max(exponent, 1) - bias - digits));
+    }
+  }
+  template <class Acc>
+  Acc Number(Acc element, int64_t term) const {
+    if (numbers_.empty()) return element;
+    const auto byte = static_cast<size_t>(element);
+    const size_t code = codes_ == "e2m1" ? (term % 2 == 0 ? byte % 16 : byte / 16) : byte;
+    if (code >= numbers_.size()) throw plugin::Failure("code {} has more than 6 bits", code);
+    return static_cast<Acc>(numbers_[code]);
+  }
+  template <class Acc>
+  Acc Scale(size_t input, Acc scale) const {
+    if (inputs_[input].dtype != plugin::kU8) return scale;
+    if (scale == 255) return std::numeric_limits<Acc>::quiet_NaN();
+    return std::ldexp(Acc{1}, static_cast<int>(scale) - 127);
+  }
+
+  int64_t k_, block_;
+  std::string codes_;
+  std::vector<double> numbers_;  // of elements in bytes
 };
 
 }  // namespace cpu

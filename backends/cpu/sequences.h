@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators along the positions of a sequence: gated linear attention, short convolutions with a
-// state, and caches of keys and values.
+// Operators along the positions of a sequence: gated linear attention, a position of the gated delta rule, short
+// convolutions with a state, and caches of keys and values.
 #pragma once
 
 #include <algorithm>
@@ -42,6 +42,38 @@ class LinearAttention {
 
  private:
   int64_t l_, d_, dv_;
+  double scale_;
+};
+
+// A head has q, k [d], v [dv], gate, beta [], state [dv,d] -> o [dv], new_state [dv,d]: each row of the state is read
+// out after its update, or before it, with what the update adds beside.
+template <bool kBeforeUpdate>
+class GatedDeltaStep {
+ public:
+  static constexpr int kMath = 0;
+  static size_t Outputs(const plugin::OpDesc&) { return 2; }
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"b", "h", "d", "dv"}); }
+  static std::vector<int> Leads(size_t, int) { return {0, 1}; }
+  explicit GatedDeltaStep(const plugin::OpDesc& op) : scale_(op.AttrFloat("scale")) {}
+  template <class Acc>
+  void Line(const Lines<Acc>& x, const Results<Acc>& y) const {
+    const size_t d = x[0].size();
+    const Acc gate = x[3][0], beta = x[4][0], scale = static_cast<Acc>(scale_);
+    const auto dot = [d](std::span<const Acc> a, std::span<const Acc> b) {
+      Acc sum = 0;
+      for (size_t i = 0; i < d; ++i) sum += a[i] * b[i];
+      return sum;
+    };
+    for (size_t row = 0; row < y[0].size(); ++row) {
+      const std::span<const Acc> state = x[5].subspan(row * d, d);
+      const std::span<Acc> next = y[1].subspan(row * d, d);
+      const Acc update = beta * (x[2][row] - gate * dot(state, x[1]));
+      for (size_t i = 0; i < d; ++i) next[i] = gate * state[i] + update * x[1][i];
+      y[0][row] = scale * (kBeforeUpdate ? gate * dot(state, x[0]) + update * dot(x[1], x[0]) : dot(next, x[0]));
+    }
+  }
+
+ private:
   double scale_;
 };
 

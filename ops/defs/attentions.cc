@@ -238,8 +238,8 @@ void RaggedAttention(Definition& d) {
 
 void LseMerge(Definition& d) {
   d.SetDoc(
-      "o = sum of exp(lse_parts - lse) o_parts over the parts of the keys, lse = log(sum of exp(lse_parts)); 0 and "
-      "-infinity where all of lse_parts are that, as no part has a key");
+      "o = sum of exp(lse_parts - lse) o_parts over the parts of the keys, lse = log(sum of exp(lse_parts)); a part "
+      "whose lse is -infinity has no key and adds nothing, whatever its o; 0 and -infinity where no part has a key");
   const Axis parts = d.Axis("parts", "parts of the keys", 1), rows = d.Axis("rows", "queries");
   const Axis n = d.Axis("n", "elements of a row");
   const Expr o_parts = d.In("o_parts", parts + rows + n);
@@ -249,7 +249,9 @@ void LseMerge(Definition& d) {
   const auto state = [&](Expr merged, double of_none) {
     return Select(Equal(greatest, lowest), Const(*greatest.graph, of_none), merged);
   };
-  d.Out("o", state(Sum(weights * o_parts, parts) / total, 0), rows + n);
+  const Expr zero = Const(*greatest.graph, 0);
+  const Expr values = Select(Equal(lse_parts, lowest), zero, o_parts);
+  d.Out("o", state(Sum(weights * values, parts) / total, 0), rows + n);
   d.OutLike("lse", state(greatest + Log(total), -HUGE_VAL), rows, "lse_parts");
   d.SetTypes({"f32", "f64", "bf16-f32-bf16", "f16-f32-f16", "f32-f32-bf16"});
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators along the positions of a sequence: attention without softmax as a recurrence
-// (Katharopoulos et al., arXiv:2006.16236, with gates), the short convolution of Mamba with its state, and what a cache
-// of keys and values takes up.
+// (Katharopoulos et al., arXiv:2006.16236, with gates), one position of the gated delta rule (Yang et al.,
+// arXiv:2412.06464), the short convolution of Mamba with its state, and what a cache of keys and values takes up.
 #include <string>
 #include <vector>
 
@@ -21,6 +21,22 @@ void LinearAttention(Definition& d) {
   const Expr gate = d.In("gate", b + h + l, Role::kUnit);
   d.Out("y", scale * Sum(q * Recur(gate, k * v, l), size), b + h + l + dv);
   d.SetTypes({"f32", "bf16", "f16", "f64", "bf16-bf16-bf16-f32-bf16", "f16-f16-f16-f32-f16"});
+}
+
+void GatedDeltaStep(Definition& d) {
+  d.SetDoc(
+      "new_state = gate state (1 - beta k k^T) + beta v k^T, o = scale new_state q: one position of the gated delta "
+      "rule");
+  const Axis b = d.Axis("b", "batches"), h = d.Axis("h", "heads");
+  const Axis size = d.Axis("d", "elements of q and k", 1), dv = d.Axis("dv", "elements of v and o");
+  const double scale = d.Real("scale", "1", "factor of o");
+  const Expr q = d.In("q", b + h + size), k = d.In("k", b + h + size), v = d.In("v", b + h + dv);
+  const Expr gate = d.In("gate", b + h, Role::kUnit), beta = d.In("beta", b + h, Role::kUnit);
+  const Expr kept = gate * d.In("state", b + h + dv + size);
+  const Expr state = kept + beta * (v - Sum(kept * k, size)) * k;
+  d.Out("o", scale * Sum(state * q, size), b + h + dv);
+  d.OutLike("new_state", state, b + h + dv + size, "state");
+  d.SetTypes({"f32", "bf16", "f16", "f64", "bf16-bf16-bf16-f32-f32-f32-bf16"});
 }
 
 void CausalConv1d(Definition& d) {
@@ -62,6 +78,7 @@ void KvCacheWrite(Definition& d) {
 }
 
 ASSAY_OPERATOR(causal_conv1d, CausalConv1d);
+ASSAY_OPERATOR(gated_delta_step, GatedDeltaStep);
 ASSAY_OPERATOR(kv_cache_write, KvCacheWrite);
 ASSAY_OPERATOR(linear_attention, LinearAttention);
 

@@ -200,7 +200,7 @@ Expr Definition::In(std::string_view name, const Axes& axes, Role role) {
   const Expr input = AddInput(*graph_, std::string(name), axes);
   // Which types it has is known of a case alone.
   const bool is_listed = values_ != nullptr && !values_->types.empty();
-  const DType type = is_listed ? values_->types[std::min(roles_.size(), values_->types.size()) - 1] : DType::kI64;
+  const DType type = is_listed ? TypeOf(roles_.size() - 1) : DType::kI64;
   if (IsInt(type)) graph_->nodes[static_cast<size_t>(input.id)].numbers = Numbers::kInteger;
   return input;
 }
@@ -261,6 +261,11 @@ void Definition::OutSaturated(std::string_view name, Expr value, const Axes& axe
 
 DType Definition::TypeOfResult() const {
   return values_ == nullptr || values_->types.empty() ? DType::kF32 : values_->types.back();
+}
+
+DType Definition::TypeOf(size_t operand) const {
+  if (values_ == nullptr || values_->types.empty()) return DType::kF32;
+  return values_->types[std::min(operand, values_->types.size() - 1)];
 }
 
 void Definition::OutLike(std::string_view name, Expr value, const Axes& axes, std::string_view input) {

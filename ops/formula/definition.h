@@ -35,6 +35,8 @@ enum class Role : uint8_t {
   kCompared,   // the fill itself, but every second number is that of the first operand in its place
   kNonFinite,  // the fill itself, but every second number is NaN or infinite
   kDivisor,    // of integers: the fill itself, but 3 and 2 in the place of 0 and -1
+  kPowerCode,  // codes of powers of two, 2^(code - 127): near 127, where a fill has NaN some of 255
+  kPosition,   // all fills: within [-1.25, 1.25], as places of samples beside an image that ends at 1
 };
 
 // Where the type of an output comes from.
@@ -112,6 +114,10 @@ class Definition {
   void OutSaturated(std::string_view name, Expr value, const Axes& axes);
   // The type of the first output; f32 in the schema.
   DType TypeOfResult() const;
+  // The type of an operand by its place in the dtype list; f32 in the schema.
+  DType TypeOf(size_t operand) const;
+  // Refuses inputs whose last stated operand has NaN, infinities or numbers beyond `most` in size.
+  void KeepWithin(double most) { largest_[roles_.size() - 1] = most; }
   // Output with the type of an input. OutInPlace also uses the input's memory, and has its axes.
   void OutLike(std::string_view name, Expr value, const Axes& axes, std::string_view input);
   void OutInPlace(std::string_view name, Expr value, std::string_view input);
@@ -133,7 +139,8 @@ class Definition {
   OpSchema Schema() const;
   const std::vector<Algorithm>& schedules() const { return schedules_; }
   const std::vector<std::string>& types() const { return types_; }
-  const std::vector<Role>& roles() const { return roles_; }  // of the inputs
+  const std::vector<Role>& roles() const { return roles_; }             // of the inputs
+  const std::map<size_t, double>& largest() const { return largest_; }  // of inputs that KeepWithin limits
   // Type of an output if the operands of the dtype list have these types.
   DType TypeOfOutput(size_t output, const std::vector<DType>& listed) const;
   uint32_t AliasOfOutput(size_t output) const;  // as Operand::alias
@@ -173,6 +180,7 @@ class Definition {
   std::vector<AttrDef> attrs_;
   std::vector<std::string> types_ = {"f32", "bf16", "f16", "f64"};
   std::vector<Role> roles_;
+  std::map<size_t, double> largest_;
   std::vector<Algorithm> schedules_ = {Algorithm::kDirect};
   std::vector<Derived> derived_;
   std::vector<OutputType> output_types_;

@@ -97,7 +97,13 @@ double BitsOf(const Graph& graph, const Node& node, const std::vector<double>& b
     case Kind::kMap:
       if (IsCondition(node.function)) return 1;
       if (node.function == Function::kMul) return sum;
-      return most + 1;
+      // A quotient of integers is no larger than what is divided.
+      if (node.function == Function::kFloorDivide) {
+        const Node& by = graph.At(node.args[1]);
+        const double less = by.kind == Kind::kConst ? std::floor(std::log2(std::max(1.0, std::fabs(by.constant)))) : 0;
+        return std::max(1.0, bits[static_cast<size_t>(node.args[0])] - less);
+      }
+      return node.function == Function::kAdd || node.function == Function::kSub ? most + 1 : most;
     case Kind::kSum:
       return most + std::log2(static_cast<double>(graph.ExtentOf(node.reduced)));
     case Kind::kScatterAdd:

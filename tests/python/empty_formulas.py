@@ -140,6 +140,12 @@ def linear_attention(q, k, v, gate):
     return y
 
 
+def gated_delta_step(q, k, v, gate, beta, state):
+    kept = gate[..., None, None] * state
+    new = kept + (beta[..., None] * (v - np.einsum("bhvd,bhd->bhv", kept, k)))[..., None] * k[..., None, :]
+    return {"o": np.einsum("bhvd,bhd->bhv", new, q), "new_state": new}
+
+
 def kv_cache_write(cache, x, slots):
     y = cache.copy()
     y[slots] = x
@@ -244,6 +250,14 @@ FORMULAS = {
     "lp_pool": (lambda x: pooled(x * x, np.sum) ** 0.5, dict(n=2, c=3, h=4, w=6), {"attrs": {"k": 2}}),
     "causal_conv1d": (causal_conv1d, dict(b=2, c=3, l=5), {"layouts": {"x": "[b,c,l]", "w": "[c,3]", "bias": "[c]", "state": "[b,c,2]"}}),
     "linear_attention": (linear_attention, dict(b=2, h=2, l=3, d=4, dv=5), {}),
+    "fft_conv": (lambda x, kernel: x, dict(b=2, c=3, l=4), {}),  # without batches or channels
+    "stft": (lambda x, window: np.zeros((len(x), x.shape[1] - len(window) + 1, len(window) // 2 + 1, 2)), dict(b=2, l=5, n=4), {}),
+    "gated_delta_step": (gated_delta_step, dict(b=2, h=2, d=4, dv=5), {}),
+    "grid_sample": (lambda x, grid: np.full((*x.shape[:2], *grid.shape[1:3]), 0.75), dict(n=2, c=3, h=8, w=8, oh=2, ow=3), {}),
+    "mx_mm": (lambda a, b, scale_a, scale_b: np.zeros((len(a), b.shape[1])), dict(m=3, k=4, n=5),  # of codes of zero
+              {**dict.fromkeys(("a", "b", "scale_a", "scale_b"), "uint8"), "attrs": {"codes": "e2m3"},
+               "layouts": {"a": "[m,k]", "b": "[k,n]", "scale_a": "[m,1]", "scale_b": "[1,n]"}}),
+    "philox": (lambda counters, key: counters, dict(n=4), {"counters": "int64", "key": "int64", "layouts": {"counters": "[n,4]", "key": "[2]"}}),
     "kv_cache_write": (kv_cache_write, dict(size=3, n=2, h=2, d=4), {"slots": "int64"}),
     "rms_norm_backward": (rms_norm_backward, dict(rows=3, n=4), {}),
     "rope_backward": (lambda dy, cos, sin: rope(dy, cos, -sin), dict(b=2, l=3, h=2, d=4),

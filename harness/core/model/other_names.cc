@@ -41,6 +41,8 @@ const std::vector<OtherOperator>& OtherOperators() {
       {"selective_scan", "", {"mamba", "ssm", "selectivescanfn"}},
       {"gather", "", {"take"}},
       {"scatter_add", "", {"indexadd"}},
+      {"grid_sample", "", {"gridsampler", "gridsampler2d"}},
+      {"mx_mm", "", {"mxfp8mm", "mxfp6mm", "mxfp4mm", "nvfp4mm"}},
       {"cumsum", "", {"prefixsum", "cumulativesum"}},
       {"quantize", "", {"quantizelinear", "quantizepertensor"}},
       {"dequantize", "", {"dequantizelinear"}},

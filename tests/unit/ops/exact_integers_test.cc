@@ -208,5 +208,25 @@ TEST(ExactIntegers, ProductsAndQuotientsOfElementsAreThoseOfRegisters) {
   }
 }
 
+// The known answers of Random123, the library of the paper; words count modulo 2^32.
+TEST(ExactIntegers, PhiloxHasTheWordsOfItsAuthors) {
+  struct Known {
+    std::vector<int64_t> counter, key, words;
+  };
+  const Known known[] = {
+      {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+      {{-1, -1, -1, -1}, {-1, -1}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+      {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+       {0xa4093822, 0x299f31d0 + (int64_t{5} << 40)},
+       {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+  };
+  for (const Known& one : known) {
+    Case c("philox/i64/n=1/fill=normal/seed=0");
+    c.inputs[0] = TensorOf(c.problem.inputs[0], one.counter);
+    c.inputs[1] = TensorOf(c.problem.inputs[1], one.key);
+    c.ExpectExactly(one.words);
+  }
+}
+
 }  // namespace
 }  // namespace assay::test

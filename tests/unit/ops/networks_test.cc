@@ -84,6 +84,7 @@ TEST(Networks, PartsOfAttentionAreMergedByTheirSums) {
   // A part without keys counts nothing; a query without keys in any part is one of attention without keys.
   const std::vector<Numbers> one_empty = {{1, 3}, {-HUGE_VAL, kLog3}}, both_empty = {{0, 0}, {-HUGE_VAL, -HUGE_VAL}};
   ExpectNear(ResultOf("lse_merge/f32/parts=2,rows=1,n=1", one_empty), {3});
+  ExpectNear(ResultOf("lse_merge/f32/parts=2,rows=1,n=1", {{kNaN, 3}, {-HUGE_VAL, kLog3}}), {3});
   EXPECT_THAT(ResultOf("lse_merge/f32/parts=2,rows=1,n=1", both_empty), ElementsAre(0));
   EXPECT_THAT(ResultOf("lse_merge/f32/parts=2,rows=1,n=1", both_empty, 1), ElementsAre(-HUGE_VAL));
 }
@@ -99,6 +100,28 @@ TEST(Networks, CodesHaveScalesOfTheirOwn) {
              {-190});
   EXPECT_FALSE(TryBind("w4a16_mm/f32-u8-f32-u8-f32/rows=1,k=3,groups=3,n=1/fill=normal/seed=0"));
   ExpectNear(ResultOf("requantize/i32-f32-i8/rows=1,n=3,zero=3", {{10, -10, 1000}, {0.5}}), {8, -2, 127});
+}
+
+// Codes of the tables of the MX specification: 2 and 7 of e2m1 are 1 and 6, 8 and 31 of e2m3 1 and 7.5, 12 and 31 of
+// e3m2 1 and 28; the last of each is negative with its sign.
+TEST(Networks, BlocksHaveScalesOfTheirOwn) {
+  const std::string shape = "mx_mm/e4m3-e4m3-u8-u8-f32/m=1,k=2,n=1";
+  ExpectNear(ResultOf(shape, {{1, 2}, {3, 4}, {128}, {126}}), {11});
+  ExpectNear(ResultOf(shape + ",block=1", {{1, 2}, {3, 4}, {128, 130}, {126, 127}}), {67});
+  EXPECT_TRUE(std::isnan(ResultOf(shape + ",block=1", {{1, 2}, {3, 4}, {128, 255}, {126, 127}})[0]));
+  const std::string bytes = "mx_mm/u8-u8-u8-u8-f32/m=1,k=2,n=1,codes=";
+  ExpectNear(ResultOf(bytes + "e2m1", {{0x72}, {0xA1}, {127}, {127}}), {-5.5});
+  ExpectNear(ResultOf(bytes + "e2m3", {{8, 31}, {1, 63}, {127}, {127}}), {-56.125});
+  ExpectNear(ResultOf(bytes + "e3m2", {{12, 31}, {1, 63}, {127}, {127}}), {-783.9375});
+  ExpectNear(
+      ResultOf("mx_mm/u8-u8-e4m3-e4m3-f32-f32/m=1,k=2,n=1,block=16,codes=e2m1", {{0x72}, {0xA1}, {3}, {0.5}, {2}}),
+      {-16.5});
+  EXPECT_FALSE(TryBind(bytes + "none/fill=normal/seed=0"));
+  EXPECT_FALSE(TryBind(shape + ",codes=e2m1/fill=normal/seed=0"));
+  EXPECT_FALSE(TryBind("mx_mm/u8-u8-u8-u8-f32/m=1,k=3,n=1,codes=e2m1/fill=normal/seed=0"));
+  const Problem small = test::Bind(bytes + "e2m3/fill=normal/seed=0");
+  const Status status = test::Op("mx_mm").CheckInputs(small, HoldOperands(small, {{8, 64}, {1, 63}, {127}, {127}}));
+  EXPECT_THAT(status.error().message, testing::HasSubstr("a[0,1] is 64"));
 }
 
 TEST(Networks, TransposedConvolutionsSpreadKernels) {
@@ -131,6 +154,32 @@ TEST(Networks, ImagesOfAnotherSize) {
   EXPECT_FALSE(TryBind("resize/f32/n=1,c=1,h=1,w=3,oh=1,ow=6,mode=linear,rounding=ceil/fill=normal/seed=0"));
 }
 
+// A row of 2, 4 and 8 at places that are half an element beside it, on one, half way between two, and beyond.
+TEST(Networks, ImagesAtPlacesOfAGrid) {
+  const auto sampled = [](const std::string& attrs, const Numbers& columns) {
+    Numbers grid;
+    for (const double column : columns) grid.insert(grid.end(), {column, 0});
+    return ResultOf(fmt::format("grid_sample/f32/n=1,c=1,h=1,w=3,oh=1,ow={}{}", columns.size(), attrs),
+                    {{2, 4, 8}, grid});
+  };
+  const double third = 1.0 / 3;
+  ExpectNear(sampled("", {-1, -2 * third, 0, third, 1, 2}), {1, 2, 4, 6, 4, 0});
+  ExpectNear(sampled(",padding=border", {-1, 0, third, 1, 2}), {2, 4, 6, 8, 8});
+  ExpectNear(sampled(",padding=reflection", {-1, 1, 4 * third, 2}), {2, 8, 8, 4});
+  ExpectNear(sampled(",align=1", {-1, -0.5, 0, 1, 1.5}), {2, 3, 4, 8, 4});
+  ExpectNear(sampled(",align=1,padding=reflection", {-1.5, 1.5, 3, 5, -7}), {3, 6, 2, 8, 8});
+  ExpectNear(sampled(",mode=nearest", {-1, -0.9, 0.1, 0.9, 1.5}), {2, 2, 4, 8, 0});
+  ExpectNear(sampled(",mode=nearest,padding=border", {-2, 2}), {2, 8});
+  ExpectNear(sampled(",mode=nearest,padding=reflection,align=1", {-1.6, 1.6}), {4, 4});
+  const Problem problem = test::Bind("grid_sample/f32/n=1,c=1,h=1,w=3,oh=1,ow=1,padding=reflection/fill=normal/seed=0");
+  const Operator& op = test::Op("grid_sample");
+  EXPECT_TRUE(op.CheckInputs(problem, HoldOperands(problem, {{2, 4, 8}, {7, -7}})));
+  for (const double wrong : {kNaN, 7.5}) {
+    const Status status = op.CheckInputs(problem, HoldOperands(problem, {{2, 4, 8}, {0, wrong}}));
+    EXPECT_THAT(status.error().message, testing::HasSubstr("grid[0,0,0,1] is "));
+  }
+}
+
 TEST(Networks, StatesGoThroughSequences) {
   ExpectNear(ResultOf("cumprod/f32/rows=2,n=3", {{2, 3, -4, -1, 0, 5}}), {2, 6, -24, -1, 0, 0});
   const std::string conv = "causal_conv1d/f32/b=1,c=1,l=2,k=3";
@@ -138,6 +187,14 @@ TEST(Networks, StatesGoThroughSequences) {
   ExpectNear(ResultOf(conv, operands), {321.5, 432.5});
   ExpectNear(ResultOf(conv, operands, 1), {3, 4});
   ExpectNear(ResultOf("linear_attention/f32/b=1,h=1,l=2,d=1,dv=1", {{1, 2}, {3, 4}, {5, 6}, {1, 0.5}}), {15, 63});
+  const std::string step = "gated_delta_step/f32/b=1,h=1,d=1,dv=1";
+  const std::vector<Numbers> position = {{2}, {3}, {5}, {0.5}, {0.25}, {4}};
+  ExpectNear(ResultOf(step, position), {2.5});
+  ExpectNear(ResultOf(step, position, 1), {1.25});
+  ExpectNear(ResultOf("fft_conv/f32/b=1,c=1,l=3", {{1, 10, 100}, {2, 3, 4}}), {2, 23, 234});
+  // Two frames: bins 0 to 2 of (1, 2, 3, 4) and (3, 4, 5, 6) times 1, 1, 1, 2.
+  ExpectNear(ResultOf("stft/f32/b=1,l=6,n=4,hop=2", {{1, 2, 3, 4, 5, 6}, {1, 1, 1, 2}}),
+             {14, 0, -2, 6, -6, 0, 24, 0, -2, 8, -8, 0});
   ExpectNear(ResultOf("kv_cache_write/f32-f32-i64-f32/size=3,n=3,h=1,d=1", {{1, 2, 3}, {10, 20, 30}, {2, 0, 2}}),
              {20, 2, 30});
 }

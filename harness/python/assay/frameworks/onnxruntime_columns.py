@@ -84,6 +84,7 @@ COLUMNS = [
     Column("one_hot", ops.one_hot, ("i64-f32",)),
     Column("avg_pool", ops.avg_pool, NARROW),
     Column("max_pool", ops.max_pool, WIDE),
+    Column("grid_sample", ops.grid_sample, ("f64", "f32")),
     Column("group_norm", ops.group_norm, NARROW),
     Column("gelu", ops.gelu, NARROW),
     Column("rope", ops.rope, NARROW),

