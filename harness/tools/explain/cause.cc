@@ -55,6 +55,13 @@ void SpendOnJudging(const WrongResult& result, const Problem& problem) {
   if (result.work != nullptr) result.work->Spend(EstimateSecondsOfJudging(result.op, problem));
 }
 
+// Operands are copied before one of them is changed, which takes longest where single slices are computed.
+void SpendOnCopies(const WrongResult& result) {
+  constexpr double kOfElement = 4e-9;
+  if (result.work == nullptr) return;
+  for (const Tensor& input : result.inputs) result.work->Spend(kOfElement * static_cast<double>(input.size()));
+}
+
 // How other golden values explain one output. Sets `fit` if they do, and adds what says so to `bits`.
 Reach FindReachOf(const Golden& golden, const WrongResult& result, const Problem& problem, size_t output,
                   const std::vector<Tensor>& inputs, Tensor got, const Golden* meant, ResultFit* fit, double& bits) {
@@ -342,6 +349,7 @@ Reach Explain(const WrongResult& result, const CaseChange& change, ResultFit& fi
   if (change.output) return result.places == nullptr ? Reach::kNothing : result.places->Explain(*change.output, fit);
   const std::optional<Problem> problem = ChangeCase(result.op, result.problem, change);
   if (!problem) return Reach::kNothing;
+  if (change.key.empty()) SpendOnCopies(result);
   // Any order takes the one that was meant.
   const Golden* const meant = change.key == "tie" ? nullptr : &result.golden;
   const std::vector<Tensor> changed = change.key.empty() ? ChangeInputs(result.inputs, change) : std::vector<Tensor>();
