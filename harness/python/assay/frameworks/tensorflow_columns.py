@@ -16,11 +16,14 @@ ELEMENTS = {"exp": tf.exp, "log": tf.math.log, "tanh": tf.tanh, "erf": tf.math.e
             "cos": tf.cos}
 NAMED = {name: getattr(tf.math, name) for name in (
     "abs acos acosh add asin asinh atan atanh ceil cosh equal erfc expm1 floor greater greater_equal less less_equal log1p logical_and "
-    "logical_not logical_or logical_xor maximum minimum not_equal reciprocal sigmoid sign sinh sqrt square tan").split()}
+    "logical_not logical_or logical_xor not_equal reciprocal sigmoid sign sinh sqrt square tan").split()}
 NAMED |= {"clip": tf.clip_by_value, "div": tf.math.divide, "isfinite": tf.math.is_finite, "isinf": tf.math.is_inf,
           "isnan": tf.math.is_nan, "mul": tf.math.multiply, "neg": tf.math.negative, "pow": tf.pow,
           "relu": tf.nn.relu, "round": tf.math.round,
           "sub": tf.math.subtract, "where": tf.where, "logsigmoid": tf.math.log_sigmoid}
+# TensorFlow has no extremes of bool.
+NAMED |= {"maximum": lambda x, y: (tf.math.logical_or if x.dtype == tf.bool else tf.math.maximum)(x, y),
+          "minimum": lambda x, y: (tf.math.logical_and if x.dtype == tf.bool else tf.math.minimum)(x, y)}
 NAMED |= {name: getattr(tf.nn, name) for name in "elu leaky_relu relu6 selu silu softplus softsign".split()}
 
 
