@@ -168,7 +168,7 @@ def _addr(self, vec1, vec2, beta=1, alpha=1):
 
 
 _turn = itertools.count()  # of heads, rows and columns that are judged
-_FEW = 4  # heads, rows and columns that stand for all: the gradient of a head is as dear as some products of matrices
+_FEW, _FEW_HEADS = 4, 2  # rows and columns that stand for all: the gradient of a head is as dear as some products of matrices
 
 
 def _turned(x: Any) -> Any:
@@ -200,18 +200,18 @@ def _gradients(**given): return _of_queries(**given), _of_keys(**given), _of_val
 _FACTORS = {_of_queries: "key", _of_keys: "query", _of_values: "grad_out"}  # what each gradient is a product with
 
 
-def _spread(first: Sequence[int], extent: int) -> list[int]:
+def _choose(first: Sequence[int], extent: int, count: int = _FEW) -> list[int]:
     """These places, one in turn, the ends, and some between: as many for all extents of one size."""
-    places = dict.fromkeys([*first, next(_turn) % extent, 0, extent - 1, extent // 2, extent // 3, *range(min(extent, _FEW))])
-    return sorted(list(places)[:min(_FEW, extent)])
+    places = dict.fromkeys([*first, next(_turn) % extent, 0, extent - 1, extent // 2, extent // 3, *range(min(extent, count))])
+    return sorted(list(places)[:min(count, extent)])
 
 
 def _few_rows(function: Any, given: Any, output: Any, furthest: Optional[Sequence[int]], factor: float) -> Question:
-    """Few rows and columns of the gradient of few heads: those of the furthest elements, and others besides."""
+    """Few rows and columns of the gradient of two heads: those of the furthest elements, and others besides."""
     import torch
-    places = [numpy.unravel_index(each, output.shape) for each in furthest or []]
-    heads = [divmod(head, output.shape[1]) for head in _spread([int(b * output.shape[1] + h) for b, h, *_ in places], output.shape[0] * output.shape[1])]
-    rows, columns = ([_spread([int(each[axis]) for each in places if tuple(each[:2]) == head], output.shape[axis]) for head in heads] for axis in (2, 3))
+    places, count = [numpy.unravel_index(each, output.shape) for each in furthest or []], output.shape[1]
+    heads = [divmod(head, count) for head in _choose([int(b * count + h) for b, h, *_ in places], output.shape[0] * count, _FEW_HEADS)]
+    rows, columns = ([_choose([int(each[axis]) for each in places if tuple(each[:2]) == head], output.shape[axis]) for head in heads] for axis in (2, 3))
 
     def taken(name: str, tensor: Any) -> Any:
         if name == "seen" and function is not _of_queries:

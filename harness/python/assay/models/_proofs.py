@@ -22,6 +22,7 @@ class Proof(NamedTuple):
     is_right: Callable[..., bool]  # whether outputs, in f32, are right by what the function gives
     is_exact: bool = False  # only correctly rounded results pass, by whatever contract
     groups: tuple[tuple[int, ...], ...] = ((0,),)  # outputs that are judged, those of one node together
+    most: int = 1 << 26  # elements of operands and results: proofs make copies in f64, some more than others
     is_layer: bool = False  # the first of each function is judged all the same, not the first of each number of terms
 
 
@@ -49,7 +50,7 @@ def _close(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             return terms == 1 and _has_bits(y, golden)
         share, error = min((terms - 1) * _U, _SHARE), abs(y - golden)
         return _is_within(error, share, abs(golden)) or _is_within(error, share, sizes())
-    return _adds(is_right, *names)
+    return _adds(is_right, *names, most=1 << 40)
 
 
 def _near(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -58,7 +59,7 @@ def _near(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def is_right(outputs: Sequence[Any], golden: Any) -> bool:
         y = outputs[0]
         return golden.dtype == "f8" and golden.shape == y.shape and _is_within(abs(y - golden), 2 * _U, abs(golden))
-    return _adds(is_right, *names)
+    return _adds(is_right, *names, most=1 << 24)
 
 
 def bounded(*names: str, groups: tuple[tuple[int, ...], ...] = ((0,),)) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -67,7 +68,7 @@ def bounded(*names: str, groups: tuple[tuple[int, ...], ...] = ((0,),)) -> Calla
     def is_right(outputs: Sequence[Any], found: Any) -> bool:
         places = [place for group in groups for place in group]
         return all(outputs[place] is None or _is_allowed(outputs[place], *given) for place, given in zip(places, found, strict=True))
-    return _adds(is_right, *names, groups=groups, is_layer=True)
+    return _adds(is_right, *names, groups=groups, most=1 << 20, is_layer=True)
 
 
 def _is_allowed(y: Any, golden: Any, allowed: Any) -> bool:
@@ -227,8 +228,7 @@ def _affine(self, mat1, mat2):
     return product + self, count, lambda: sizes() + abs(self)
 
 
-_MOST_ELEMENTS = 1 << 24  # of operands and outputs of a proof, of a layer's a quarter: it makes some copies in f64
-_PLACES = ("indices",)    # arguments whose integers are no numbers to compute with
+_PLACES = ("indices",)  # arguments whose integers are no numbers to compute with
 
 
 def _array(name: str, value: Any, dtype: Any) -> Any:
@@ -276,7 +276,7 @@ def prove(proof: Proof, call: Any, outputs: Sequence[Any]) -> Optional[bool]:
     if _names_of(proof.function, tuple(given)) is None:
         given = accepted(call.base, proof.function, given, given.defaults)
     size = sum([each.numel() for each in values_of(given) if is_tensor(each)], first.numel())
-    if size > _MOST_ELEMENTS >> 2 * proof.is_layer:
+    if size > proof.most * dtype.itemsize // 4:  # those of 16 bits become f64 themselves
         return None
     arrays = {name: _array(name, value, dtype) for name, value in given.items()}
     with numpy.errstate(all="ignore"):
