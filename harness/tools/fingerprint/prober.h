@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/engine/device/prepared_plan.h"
-#include "harness/tools/fingerprint/sum_case.h"
+#include "harness/tools/fingerprint/sum_probe.h"
 #include "harness/tools/fingerprint/sum_tree.h"
 
 namespace assay {
@@ -15,7 +15,7 @@ namespace assay {
 class Prober {
  public:
   // `problem` and `sums` outlive this.
-  Prober(const Problem& problem, const SumCase& sums, PreparedPlan plan)
+  Prober(const Problem& problem, const SumProbe& sums, PreparedPlan plan)
       : problem_(problem), case_(sums), plan_(std::move(plan)) {}
 
   // The result of each sum, in as few executions as hold them. Errors: the backend's.
@@ -29,13 +29,13 @@ class Prober {
 
   int executions() const { return executions_; }
   const Problem& problem() const { return problem_; }
-  const SumCase& sums() const { return case_; }
+  const SumProbe& sums() const { return case_; }
 
  private:
   Result<Tensor> Output(const std::vector<Tensor>& inputs);
 
   const Problem& problem_;
-  const SumCase& case_;
+  const SumProbe& case_;
   PreparedPlan plan_;
   int executions_ = 0;
 };

@@ -68,7 +68,7 @@ constexpr const char* kUsualFunctions[] = {"exp", "log", "sin", "cos", "tanh", "
 
 struct Fingerprinted {
   SharedCase bound;
-  std::optional<SumCase> sums;  // nothing: of a function, or of an operator whose slices alone are compared
+  std::optional<SumProbe> sums;  // nothing: of a function, or of an operator whose slices alone are compared
   bool is_function = false;
 };
 
@@ -83,7 +83,7 @@ Result<Fingerprinted> CaseOf(const std::string& id) {
   if (!bound) return tl::unexpected(bound.error());
   Fingerprinted of{.bound = *bound, .sums = std::nullopt, .is_function = IsFunction(**bound)};
   if (of.is_function) return of;
-  auto sums = SumCase::Make((*bound)->problem);
+  auto sums = SumProbe::Make((*bound)->problem);
   if (sums) {
     of.sums = *std::move(sums);
   } else if (sums.error().code != ErrorCode::kUnsupported || !HasComparableSlices(**bound)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/tools/fingerprint/sum_case.h"
+#include "harness/tools/fingerprint/sum_probe.h"
 
 #include <fmt/format.h>
 
@@ -51,14 +51,14 @@ std::vector<Tensor> RoundedTo(const Problem& problem, const std::vector<std::vec
 
 }  // namespace
 
-Result<SumCase> SumCase::Make(const Problem& problem) {
+Result<SumProbe> SumProbe::Make(const Problem& problem) {
   const std::string& op = problem.spec.op;
   const auto is_float = [](const Operand& operand) { return IsFloat(operand.dtype); };
   if (!std::ranges::all_of(problem.inputs, is_float) || !std::ranges::all_of(problem.outputs, is_float)) {
     return UsageError(problem.spec.Id() + ": fingerprints are taken of floats; integers add exactly in any order");
   }
   const auto extent = [&](const char* key) { return problem.Int(key); };
-  SumCase made;
+  SumProbe made;
   Status plain;
   int64_t sums = 0, terms = 0, all_a = 0, all_b = 0;  // all_*: of each operand, where they are more than sums
   if (op == "matmul") {
@@ -153,20 +153,20 @@ Result<SumCase> SumCase::Make(const Problem& problem) {
 }
 
 // The exponential of kNothing is 0 beside that of any other term.
-double SumCase::OperandOf(double term) const {
+double SumProbe::OperandOf(double term) const {
   constexpr double kNothing = -1000;
   if (!are_exponentials_) return term;
   return term == 0 ? kNothing : std::log(std::fabs(term));
 }
 
 // The largest term of a softmax is 1, and its result one over the sum.
-double SumCase::Read(std::span<const double> output, int sum) const {
+double SumProbe::Read(std::span<const double> output, int sum) const {
   if (!are_exponentials_) return output[place_y_(sum)] * output_factor_;
   const auto row = output.subspan(static_cast<size_t>(place_y_(sum)), static_cast<size_t>(terms_));
   return 1 / *std::ranges::max_element(row);
 }
 
-std::vector<Tensor> SumCase::MakeAlike(const Problem& problem, const ProbeSum& sum) const {
+std::vector<Tensor> SumProbe::MakeAlike(const Problem& problem, const ProbeSum& sum) const {
   std::vector<std::vector<double>> values = ZerosFor(problem);
   for (int term = 0; term < terms_; ++term) {
     for (int s = 0; s < all_a_; ++s) values[operand_a_][places_a_(s, term)] = OperandOf(sum[term].a);
@@ -175,14 +175,14 @@ std::vector<Tensor> SumCase::MakeAlike(const Problem& problem, const ProbeSum& s
   return RoundedTo(problem, values);
 }
 
-bool SumCase::AreAlike(std::span<const double> output) const {
+bool SumProbe::AreAlike(std::span<const double> output) const {
   const double first = output[places_y_.empty() ? 0 : places_y_.front()];
   const auto same = [&](double y) { return y == first || (std::isnan(y) && std::isnan(first)); };
   if (places_y_.empty()) return std::ranges::all_of(output, same);
   return std::ranges::all_of(places_y_, [&](int64_t i) { return same(output[i]); });
 }
 
-std::vector<Tensor> SumCase::MakeInputs(const Problem& problem, std::span<const ProbeSum> sums) const {
+std::vector<Tensor> SumProbe::MakeInputs(const Problem& problem, std::span<const ProbeSum> sums) const {
   std::vector<std::vector<double>> values = ZerosFor(problem);
   for (int sum = 0; sum < std::ssize(sums); ++sum) {
     for (int term = 0; term < terms_; ++term) {

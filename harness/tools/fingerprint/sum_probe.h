@@ -19,11 +19,11 @@ struct ProbeTerm {
 };
 using ProbeSum = std::vector<ProbeTerm>;
 
-class SumCase {
+class SumProbe {
  public:
   // Takes matmul, conv, reduce, cumsum, attention and softmax. Errors: attributes that change the sum; kUnsupported:
   // another operator, causal attention, an extreme, or a softmax whose results do not show its sum.
-  static Result<SumCase> Make(const Problem& problem);
+  static Result<SumProbe> Make(const Problem& problem);
 
   int terms() const { return terms_; }
   int sums() const { return sums_; }  // of one execution, apart from each other
