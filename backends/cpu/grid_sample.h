@@ -23,7 +23,7 @@ class GridSample {
         y_(op.outputs()[0].shape),
         is_nearest_(op.AttrString("mode") == "nearest"),
         padding_(op.AttrString("padding")),
-        is_aligned_(op.AttrInt("align") != 0) {}
+        is_aligned_(op.AttrInt("align_corners") != 0) {}
 
   template <class Acc>
   void Line(const Lines<Acc>& x, std::span<Acc> y) const {

@@ -65,7 +65,7 @@ void GridSample(Definition& d) {
   const std::string padding = d.Choice("padding", {"zeros", "border", "reflection"},
                                        "what lies beside an image: zeros, its edge, or the image mirrored at its edge");
   const bool aligned =
-      d.Flag("align", "1: -1 and 1 are the middles of the first and last element, else their outer edges").on;
+      d.Flag("align_corners", "1: -1 and 1 are the middles of the first and last element, else their outer edges").on;
   const Axis two = d.FixedAxis("2", 2), one = d.FixedAxis("1", 1);
   const Expr x = d.In("x", n + c + h + w), grid = d.In("grid", n + oh + ow + two, Role::kPosition);
   d.KeepWithin(padding == "reflection" ? 7 : 1e6);  // reflections up to that are in the formula

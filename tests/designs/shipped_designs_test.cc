@@ -151,7 +151,9 @@ TEST_P(ShippedDesigns, AreWhatTheirLinesGive) {
   std::vector<CaseSpec> specs;
   for (PlannedCase& planned : CasesOf(path)) specs.push_back(std::move(planned.spec));
   EXPECT_TRUE(specs == cover.cases);
-  if (file->options.most > 0) EXPECT_EQ(specs.size(), file->options.most);
+  if (file->options.most > 0) {
+    EXPECT_EQ(specs.size(), file->options.most);
+  }
   for (const CoveredSet& set : cover.sets) {
     const std::vector<std::string> missing = ListNotFound(*file, set);
     EXPECT_LE(missing.size(), set.strength == 2 ? shipped.not_found : 0) << testing::PrintToString(missing);

@@ -144,7 +144,7 @@ class Parameters(Program):
         listed = self.assay("list", "ops", "--verbose").stdout
         flags = set(re.findall(r"(?m)^ +(\w+) +int +default 0  one of 0\|1 ", listed))
         self.assertEqual(flags, {"log", "transa", "transb", "bias", "causal", "mask_per_head", "keepdims", "stats",
-                                 "descending", "smallest", "ceil", "count_pad", "norm", "population", "upper", "silu"})
+                                 "descending", "smallest", "ceil", "count_pad", "norm", "population", "upper", "silu", "align_corners"})
         path = self.write(f"            FLAGS = {flags}" + """
             def check(op):
                 @assay.kernel(op, contract="f32acc", name=op)

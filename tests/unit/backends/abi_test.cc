@@ -223,7 +223,7 @@ TEST_P(Abi, ExportsOneSymbol) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Plugins, Abi, testing::ValuesIn(PluginPaths()),
-                         [](const auto& info) { return PluginName(info.param); });
+                         [](const auto& each) { return PluginName(each.param); });
 
 }  // namespace
 }  // namespace plugin_test

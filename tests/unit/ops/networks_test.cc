@@ -166,11 +166,11 @@ TEST(Networks, ImagesAtPlacesOfAGrid) {
   ExpectNear(sampled("", {-1, -2 * third, 0, third, 1, 2}), {1, 2, 4, 6, 4, 0});
   ExpectNear(sampled(",padding=border", {-1, 0, third, 1, 2}), {2, 4, 6, 8, 8});
   ExpectNear(sampled(",padding=reflection", {-1, 1, 4 * third, 2}), {2, 8, 8, 4});
-  ExpectNear(sampled(",align=1", {-1, -0.5, 0, 1, 1.5}), {2, 3, 4, 8, 4});
-  ExpectNear(sampled(",align=1,padding=reflection", {-1.5, 1.5, 3, 5, -7}), {3, 6, 2, 8, 8});
+  ExpectNear(sampled(",align_corners=1", {-1, -0.5, 0, 1, 1.5}), {2, 3, 4, 8, 4});
+  ExpectNear(sampled(",align_corners=1,padding=reflection", {-1.5, 1.5, 3, 5, -7}), {3, 6, 2, 8, 8});
   ExpectNear(sampled(",mode=nearest", {-1, -0.9, 0.1, 0.9, 1.5}), {2, 2, 4, 8, 0});
   ExpectNear(sampled(",mode=nearest,padding=border", {-2, 2}), {2, 8});
-  ExpectNear(sampled(",mode=nearest,padding=reflection,align=1", {-1.6, 1.6}), {4, 4});
+  ExpectNear(sampled(",mode=nearest,padding=reflection,align_corners=1", {-1.6, 1.6}), {4, 4});
   const Problem problem = test::Bind("grid_sample/f32/n=1,c=1,h=1,w=3,oh=1,ow=1,padding=reflection/fill=normal/seed=0");
   const Operator& op = test::Op("grid_sample");
   EXPECT_TRUE(op.CheckInputs(problem, HoldOperands(problem, {{2, 4, 8}, {7, -7}})));

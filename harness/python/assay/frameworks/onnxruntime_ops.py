@@ -200,9 +200,9 @@ def max_pool(p, x, *, k, stride=2, pad=0, ceil=False, **_):
     return y, places % (x.shape[2] * x.shape[3])
 
 
-def grid_sample(p, x, grid, *, mode="linear", padding="zeros", align=False, **_):
+def grid_sample(p, x, grid, *, mode="linear", padding="zeros", align_corners=False, **_):
     name = "bilinear" if mode == "linear" and versions()[0] < 20 else mode  # until opset 20 it has that name
-    return run(p, "GridSample", [x, grid], [_name(x)], mode=name, padding_mode=padding, align_corners=int(align))
+    return run(p, "GridSample", [x, grid], [_name(x)], mode=name, padding_mode=padding, align_corners=int(align_corners))
 
 
 _AXIS = {"row": 0, "column": 1}

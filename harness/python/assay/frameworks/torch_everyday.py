@@ -39,8 +39,8 @@ def _has_resize_mode(case):
     return bool(_resize_mode(*(case.attrs[key] for key in ("mode", "coords", "rounding")))) or "interpolate has no such mode"
 
 
-def grid_sample(x, grid, *, mode="linear", padding="zeros", align=False, **_):
-    return F.grid_sample(x, grid, "bilinear" if mode == "linear" else mode, padding, bool(align))
+def grid_sample(x, grid, *, mode="linear", padding="zeros", align_corners=False, **_):
+    return F.grid_sample(x, grid, "bilinear" if mode == "linear" else mode, padding, bool(align_corners))
 
 
 def lp_pool(x, *, k, stride=2, p="2", ceil=False, **_):

@@ -130,7 +130,9 @@ TEST(DefinitionFile, ConditionsAreDrawnAsOnesAndZeros) {
     const std::vector<double> drawn = op.MakeInputs(problem)[1].ToDoubles();
     const auto ones = std::ranges::count(drawn, 1.0), zeros = std::ranges::count(drawn, 0.0);
     EXPECT_EQ(ones + zeros, 64) << fill;
-    if (std::string_view(fill) == "normal") EXPECT_GT(std::min(ones, zeros), 8);
+    if (std::string_view(fill) == "normal") {
+      EXPECT_GT(std::min(ones, zeros), 8);
+    }
   }
 }
 
