@@ -42,7 +42,7 @@ dnnl::memory::dims DimsOf(const Extents2& extents) {
 }
 
 std::string PoolingContract(const plugin::OpDesc& op, const std::string&) {
-  return op.name() == "max_pool" ? "f32acc;det=yes;nan=any" : WithFlush("f32acc;det=yes", op);
+  return WithFlush(op.name() == "max_pool" ? "f32acc;det=yes;nan=any" : "f32acc;det=yes", op);
 }
 
 // Turns places in windows into those in images.

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <map>
 
 namespace assay::formula {
 namespace {
@@ -293,21 +294,38 @@ ChangedExpr ExcludeOwnTerm(const ChangedPlace& p) {
   return Select(Less(Index(p.graph, axis), Const(p.graph, 1)), Const(p.graph, 1), before);
 }
 
-// x from the last place to the first; places that it compares with are left.
-Expr ReverseAlong(Expr x, const Axis& axis) {
-  const Node node = x.node();
-  if (!Has(node.axes, axis.id) || node.kind == Kind::kIndex) return x;
-  if (node.kind != Kind::kMap) return At(x, axis, axis, [n = axis.extent](int64_t i) { return n - 1 - i; });
-  std::vector<Expr> operands;
-  for (const int arg : node.args) operands.push_back(ReverseAlong({x.graph, arg}, axis));
-  return MapTo(node.function, operands);
-}
+// Reads numbers from the last place to the first; places that they are compared with are left. Each node is reversed
+// once: their paths may be more than anybody can follow.
+class Reversal {
+ public:
+  explicit Reversal(const Axis& axis) : axis_(axis) {}
+
+  Expr Reverse(Expr x) {
+    const auto known = reversed_.find(x.id);
+    if (known != reversed_.end()) return known->second;
+    return reversed_[x.id] = Make(x);
+  }
+
+ private:
+  Expr Make(Expr x) {
+    const Node node = x.node();
+    if (!Has(node.axes, axis_.id) || node.kind == Kind::kIndex) return x;
+    if (node.kind != Kind::kMap) return At(x, axis_, axis_, [n = axis_.extent](int64_t i) { return n - 1 - i; });
+    std::vector<Expr> operands;
+    for (const int arg : node.args) operands.push_back(Reverse({x.graph, arg}));
+    return MapTo(node.function, operands);
+  }
+
+  Axis axis_;
+  std::map<int, Expr> reversed_;  // by nodes
+};
+
 ChangedExpr ScanFromEnd(const ChangedPlace& p) {
   if (p.node.kind != Kind::kRecur) return std::nullopt;
-  const Axis axis{p.node.axis, p.graph.Extent(p.node.axis)};
+  Reversal reversal({p.node.axis, p.graph.Extent(p.node.axis)});
   Node node = p.node;
-  for (int& arg : node.args) arg = ReverseAlong({&p.graph, arg}, axis).id;
-  return ReverseAlong(Append(p.graph, std::move(node)), axis);
+  for (int& arg : node.args) arg = reversal.Reverse({&p.graph, arg}).id;
+  return reversal.Reverse(Append(p.graph, std::move(node)));
 }
 
 // Gates that are taken for those of quick_gelu and of gelu.

@@ -6,6 +6,7 @@ import unittest
 import numpy as np
 
 import assay
+from assay.models._rules import traced
 
 RANDOM = np.random.default_rng(5)
 
@@ -58,6 +59,8 @@ class Untraced(unittest.TestCase):
                 (lambda a: a <= np.inf, "constants are finite"),
                 (lambda a: (a > 0) + (a > 1), "arithmetic of conditions"),
                 (lambda a: a << 2, "this operator is not there"),
+                (lambda a: xp(a).tensordot(a, a, axes=([0, 1], [0])), "tensordot: axes=.* two lists of as many"),
+                (lambda a: xp(a).tensordot(a, a, axes=3), "tensordot: axes=3 does not pair axes"),
                 (lambda a: assay.namespace(a).where(a > 0, a, -np.inf), "constants are finite"),
                 (lambda a: (a > 0) @ (a < 1).T, "matmul of conditions, .* xp.where"),
                 (lambda a: a.reshape(-1, 0), "reshape of 256 elements"), (lambda a: a.reshape(2.5, 4), "extents are integers"),
@@ -121,7 +124,12 @@ class Untraced(unittest.TestCase):
             for k in range(3):
                 total += k * x
             return total
-        for function, words in ((adds, r"in adds: x \+= ... writes into the argument x"), (scales, r"x \*= ... writes into the argument x")):
+
+        def squares(x):
+            x **= 2
+            return x
+        for function, words in ((adds, r"in adds: x \+= ... writes into the argument x"), (scales, r"x \*= ... writes into the argument x"),
+                                (squares, r"write x = x \*\* ...")):
             with self.subTest(words), self.assertRaisesRegex(assay.UsageError, words):
                 assay.check(function, [draw(2)], draw(2))
         x = draw(3)
@@ -142,7 +150,17 @@ class Untraced(unittest.TestCase):
 
         def counts(x, places):  # by its extent alone
             return x * places.shape[0]
+        x = draw(3)
+        self.assertTrue(assay.check(counts, [x, draw(5)], 5 * x).passed)
         self.assertIn("extent", {node["f"] for node in _data_of(counts, x="n", places="m")["nodes"]})
+
+    def test_calls_of_a_model_may_have_operands_that_are_not_read(self):
+        """In training batch_norm does not read its running statistics, and no gradient of attention reads the operands of all three."""
+        class Stored(np.ndarray):
+            untyped_storage = None  # by which rules know a tensor
+        x, y = (draw(3).view(Stored) for _ in range(2))
+        question = traced(lambda x, y: x * 2, {"x": x, "y": y}, [2 * x])
+        self.assertTrue(assay.check(question.op, question.inputs, question.outputs).passed)
 
     def test_annotations_say_what_is_wrong(self):
         with self.assertRaisesRegex(assay.UsageError, "annotate it with its axes"):

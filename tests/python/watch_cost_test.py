@@ -233,6 +233,19 @@ class Layers(unittest.TestCase):
         self.assertEqual([node.elements for node in nodes], [648, 288, 8] * 3)
         self.assertEqual([node.judged for node in nodes[3:6]], [648, 288, 8])
 
+    def test_statistics(self):
+        """The gradient of a batch_norm is right by wrong statistics: these are judged where they are made, in a proof as well."""
+        norm, x = torch.nn.BatchNorm2d(4), torch.randn(2, 4, 5, 5)
+
+        def off(made):
+            made[2][1] *= 1.001
+
+        for first, failed in ((0, [False, True] * 2), (1, [False] * 3 + [True])):
+            with Changed("native_batch_norm", off, first=first), assay.watch() as w:
+                norm(x), norm(x)
+            nodes = [node for node in w.nodes if node.op == "aten::native_batch_norm"]
+            self.assertEqual(([node.failed for node in nodes], [node.elements for node in nodes]), (failed, [200, 8] * 2), str(w))
+
     def test_zeros(self):
         """Where zeros would do as well, nothing is proven."""
         x = torch.full((4, 256), 1e4) + torch.randn(4, 256) * 1e-3

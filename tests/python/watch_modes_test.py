@@ -125,6 +125,33 @@ class Modes(unittest.TestCase):
         step()
         return self.watched(step)
 
+    def test_steps_of_regions(self):
+        """Sums have all terms of what was expanded, other libraries' functions are not taken for ATen's of one name, and a step that is
+        not known ends no program."""
+        try:
+            from torch._inductor.output_code import CompiledFxGraph
+            torch.compile(torch.sin)(self.x)
+        except Exception as error:
+            self.skipTest(f"torch.compile does not work here: {error}")
+        if "inductor_post_grad_graph_str" not in CompiledFxGraph.__dataclass_fields__:
+            self.skipTest("this PyTorch keeps no graph of compiled regions")
+
+        @torch.library.custom_op("assay_test::relu", mutates_args=())
+        def leaky(x: torch.Tensor) -> torch.Tensor:
+            return torch.where(x > 0, x, x / 8)
+        leaky.register_fake(torch.empty_like)
+        x = torch.randn(1, 8)
+        for function, verdict, unjudged in ((lambda x: x.exp().expand(4, 8).sum(0), "pass", "^$"), (lambda x: x.expand(4, 8).reshape(-1) * 2, "pass", "^$"),
+                                            (lambda x: torch.ops.assay_test.relu(x * 2) + 1, None, "with assay_test::relu"),
+                                            (lambda x: torch.div(x, 0.7, rounding_mode="floor"), None, "rounding_mode")):
+            with self.subTest(verdict=verdict, unjudged=unjudged), torch.no_grad():
+                torch._dynamo.reset()
+                compiled = torch.compile(function)
+                compiled(x)
+                w = self.watched(compiled, x)
+                self.assertEqual([node.verdict for node in w.nodes if "region" in node.op], [verdict] if verdict else [], str(w))
+                self.assertRegex(" ".join(w.unjudged), unjudged)
+
     def test_marks(self):
         """A profiler's marks are no calls."""
         def marked(x):

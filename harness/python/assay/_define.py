@@ -107,7 +107,7 @@ def _recursion_of(error: BaseException) -> str:
 
 def _refuse_unread(trace: Trace, inputs: Sequence[tuple[str, Dims]], outputs: Mapping[str, Traced], function: str) -> None:
     """Refuses arguments on which no result depends, neither by their numbers nor by their extents."""
-    read = {value.name for value in outputs.values()}
+    read = {value.name for value in outputs.values()} | trace.measured
     counted: set[Any] = set()
     for node in reversed(trace.nodes):
         if node["name"] not in read:
@@ -315,7 +315,8 @@ def trace_plain(function: Callable[..., Any], shapes: Sequence[tuple[str, Sequen
     called = called if called.isidentifier() else "function"
     _refuse_mutable(function, called, {*arrays, *attributes})
     outputs = _outputs_of(_call(function, called, [], {**arrays, **attributes}), _place_of(function, called), inputs)
-    _refuse_unread(trace, inputs, outputs, _place_of(function, called))
+    if not getattr(function, "may_leave_unread", False):
+        _refuse_unread(trace, inputs, outputs, _place_of(function, called))
     parts = {**_described(trace, inputs, outputs, {}, dict(zip(outputs, integers))), **({} if types is None else {"types": [types]})}
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:8]
     return {"op": f"{called}_{digest}", "doc": "a function that was traced", **parts}

@@ -225,7 +225,11 @@ class _TracedNamespace(Networks):
 
     def tensordot(self, x: Traced, y: Traced, axes: Any = 2) -> Traced:
         """Sums of products over the last axes of x and the first of y, or over two lists of axes."""
-        of_x, of_y = (range(x.ndim - axes, x.ndim), range(axes)) if is_integer(axes) else axes
+        of_x, of_y = (range(x.ndim - axes, x.ndim), range(axes)) if is_integer(axes) else ([one] if is_integer(one) else one for one in axes)
+        places = [{axis % of.ndim for axis in some if -of.ndim <= axis < of.ndim} for some, of in ((of_x, x), (of_y, y))]
+        if not len(of_x) == len(of_y) == len(places[0]) == len(places[1]):
+            raise fault(f"tensordot: axes={axes} does not pair axes of an array of {x.ndim} axes with those of one of {y.ndim}: give how many, or two "
+                        "lists of as many different ones")
         left, right = list(range(x.ndim)), [x.ndim + axis for axis in range(y.ndim)]
         for one, other in zip(of_x, of_y):
             right[other] = left[one]

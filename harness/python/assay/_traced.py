@@ -54,6 +54,7 @@ class Trace:
         self.has_types = False  # whether it is known which operands are integers
         self.integers: set[str] = set()  # names of values that are integers, whatever the data
         self.types: dict[str, str] = {}  # of integers, by their nodes
+        self.measured: set[str] = set()  # names of values whose extents were asked for
 
     @classmethod
     def latest(cls) -> Trace:
@@ -167,6 +168,7 @@ class Traced:
     def shape(self) -> tuple[Any, ...]:
         """Numbers, and where an extent differs from case to case what can be computed with, and given to xp.arange."""
         from ._chosen import Extent
+        self.trace.measured.add(self.name)
         extents = [1 if axis is None else axis.root().extent for axis in self.dims]
         return tuple(Extent(self.trace, axis) if extent is None else extent  # type: ignore
                      for axis, extent in zip(self.dims, extents))
@@ -297,6 +299,13 @@ class Traced:
     def __isub__(self, y: Any) -> Any: return self._write("-", self - y)
     def __imul__(self, y: Any) -> Any: return self._write("*", self * y)
     def __itruediv__(self, y: Any) -> Any: return self._write("/", self / y)
+    def __ifloordiv__(self, y: Any) -> Any: return self._write("//", self // y)
+    def __imod__(self, y: Any) -> Any: return self._write("%", self % y)
+    def __ipow__(self, y: Any) -> Any: return self._write("**", self ** y)
+    def __imatmul__(self, y: Any) -> Any: return self._write("@", self @ y)
+    def __iand__(self, y: Any) -> Any: return self._write("&", self & y)
+    def __ior__(self, y: Any) -> Any: return self._write("|", self | y)
+    def __ixor__(self, y: Any) -> Any: return self._write("^", self ^ y)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise fault("a write into the elements of a traced array: make a new array with xp.where(condition, x, y)")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Iterable, Optional, Sequence
 
 from .._namespace import TRACED as xp
-from ._rules import Question, Unjudged, formula, rule, traced
+from ._rules import RULES, Answer, Question, Unjudged, formula, rule, traced
 
 
 @rule("native_layer_norm")
@@ -122,6 +122,30 @@ def _batch_norm_of_aten(input, weight=None, bias=None, running_mean=None, runnin
 @formula("_native_batch_norm_legit.no_stats")
 def _batch_norm_without(input, weight=None, bias=None, training=True, momentum=0.1, eps=1e-5):
     return _batch_norm(input, weight, bias, None, None, True, eps)
+
+
+def _statistics(input, eps):
+    axes = (0, *range(2, input.ndim))
+    deviation = input - xp.mean(input, axis=axes, keepdims=True)
+    return xp.mean(input, axis=axes), 1 / xp.sqrt(xp.mean(deviation * deviation, axis=axes) + eps)
+
+
+_MOST_OF_STATISTICS = 1 << 16  # elements of an operand: the bounds of longer sums would let any statistics pass
+
+
+def _judge_statistics(name: str) -> None:
+    """Adds a question about what a gradient reads later, which would be right by wrong ones."""
+    usual = RULES[name]
+
+    def both(arguments: Any, outputs: Sequence[Any]) -> Iterable[Answer]:
+        yield from usual(arguments, outputs)
+        if arguments["training"] and outputs[1].numel() > 0 and arguments["input"].numel() <= _MOST_OF_STATISTICS:
+            yield traced(_statistics, {"input": arguments["input"].to(outputs[1].dtype), "eps": arguments["eps"]}, outputs[1:3])
+    RULES[name] = both
+
+
+for _name in ("native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit.no_stats"):
+    _judge_statistics(_name)
 
 
 @formula("_native_batch_norm_legit_no_training")

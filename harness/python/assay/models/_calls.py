@@ -44,8 +44,8 @@ def why_unjudgeable(function: Any) -> str:
 
 
 def name_of(function: Any) -> str:
-    """Without the namespace of PyTorch's own functions."""
-    return str(function._schema.name).removeprefix("aten::")
+    """Without the namespace of PyTorch's own functions. Compiled regions have no schema."""
+    return str(function._schema.name).removeprefix("aten::") if hasattr(function, "_schema") else "torch.compile::region"
 
 
 _NO_MODES: Any = contextlib.nullcontext()

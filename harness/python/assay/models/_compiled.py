@@ -74,10 +74,12 @@ class _Evaluation:
     def _called(self, node: ast.Call) -> Any:
         words = ast.unparse(node.func).removeprefix("torch.ops.").split(".")
         name = words[1] if len(words) > 1 else words[0]
+        if words[0] not in ("aten", "prims"):
+            raise Unjudged(f"a compiled region with {'::'.join(words[:2])}")
         function = _STEPS.get(name) or FORMULAS.get(".".join(words[1:])) or FORMULAS.get(name)
         if function is None:
             raise Unjudged(f"a compiled region with {'::'.join(words[:2])}")
-        return function(*map(self.of, node.args), **{each.arg: self.of(each.value) for each in node.keywords if each.arg})
+        return function(*map(self.of, node.args), **{each.arg: self.of(each.value) for each in node.keywords if each.arg not in (None, "device")})
 
 
 def _added(x: Any, y: Any, alpha: Any = 1) -> Any: return x + (y if alpha == 1 else alpha * y)
@@ -100,9 +102,11 @@ def _variance_and_mean(x: Any, dim: Any = None, *, correction: Any = 1, keepdim:
 
 
 def _expanded(x: Any, shape: Sequence[int]) -> Any:
-    """Broadcasting does it, where all axes are there."""
-    if len(shape) != x.ndim:
-        raise Unjudged("a compiled region with aten::expand to more axes")
+    """Along all axes: broadcasting alone would leave sums behind it without their terms."""
+    given = (1,) * (len(shape) - x.ndim) + x.shape
+    for place, (extent, n) in enumerate(zip(shape, given)):
+        if extent not in (-1, n):
+            x = xp.where(xp.arange(extent)[(slice(None), *[None] * (len(shape) - place - 1))] >= 0, x, 0)
     return x
 
 

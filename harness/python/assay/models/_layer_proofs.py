@@ -116,16 +116,18 @@ def _channels(values: Any, x: Any) -> Any:
     return values.astype("f8").reshape(1, -1, *(1,) * (x.ndim - 2))
 
 
-@bounded("native_batch_norm")
+@bounded("native_batch_norm", groups=((0,), (1, 2)))
 def _batch_norm(input, weight=None, bias=None, running_mean=None, running_var=None, training=False, momentum=0.1, eps=1e-5):
     import numpy
     if not training:
         raise Unjudged("inference, which PyTorch computes as a multiple and a sum")
     x, axes = input.astype("f8"), (0, *range(2, input.ndim))
-    deviation = x - x.mean(axes, keepdims=True)
+    n, mean = x.size // x.shape[1], x.mean(axes, keepdims=True)
+    deviation = x - mean
     scale = 1 / numpy.sqrt((deviation * deviation).mean(axes, keepdims=True) + eps)
-    size = _size_of_norm(x, deviation, scale, axes, x.size // x.shape[1])
-    return [_affine(deviation * scale, size, None if weight is None else _channels(weight, x), None if bias is None else _channels(bias, x))]
+    y = _affine(deviation * scale, _size_of_norm(x, deviation, scale, axes, n), None if weight is None else _channels(weight, x),
+                None if bias is None else _channels(bias, x))
+    return [y, (mean.reshape(-1), _share(n) * abs(x).mean(axes)), (scale.reshape(-1), (_share((n + 1) / 2) * scale).reshape(-1))]
 
 
 def _size_of_norm(x: Any, deviation: Any, scale: Any, axes: Any, n: int) -> Any:

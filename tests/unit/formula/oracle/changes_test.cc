@@ -8,6 +8,7 @@
 #include <cmath>
 #include <set>
 
+#include "ops/formula/expr.h"
 #include "ops/formula/formula_text.h"
 #include "tests/support/operator_cases.h"
 #include "tests/unit/formula/oracle/generic_cases.h"
@@ -78,6 +79,17 @@ TEST(FormulaChanges, OfScansRunFromTheEndAndLeaveOutTheirOwnTerm) {
   const std::vector<double> x = Op("cumsum").MakeInputs(problem)[0].ToDoubles();
   EXPECT_NEAR(FirstOf(id, "cumsum(x) from the end"), x[0] + x[1] + x[2] + x[3] + x[4], 1e-12);
   EXPECT_EQ(FirstOf(id, "cumsum(x) without its own term"), 0);
+}
+
+TEST(FormulaChanges, HaveNoMoreNodesWhereOperandsAreShared) {
+  formula::Graph graph;
+  const formula::Axis n = AddAxis(graph, "n", 4);
+  formula::Expr x = AddInput(graph, "x", n);
+  for (int step = 0; step < 16; ++step) x = x * (1 - x);
+  AddOutput(graph, "y", CumSum(x, n), n);
+  for (const formula::GraphChange& change : formula::ListGraphChanges(graph)) {
+    EXPECT_LT(formula::ChangeGraph(graph, change)->nodes.size(), 3 * graph.nodes.size()) << change.text;
+  }
 }
 
 }  // namespace
