@@ -146,6 +146,8 @@ def _outputs_of(result: Any, function: str, inputs: Sequence[tuple[str, Dims]]) 
     if not outputs:
         raise UsageError(f"{function}: the function returns no array: return arrays that follow from its arguments")
     for name, value in outputs.items():
+        if not isinstance(name, str):
+            raise UsageError(f"{function}: the function names a result {name!r}: names are texts, such as 'y'")
         if not isinstance(value, Traced):
             raise UsageError(f"{function}: the function returns {type(value).__name__} for {name}: return arrays that follow from its arguments")
     return outputs
@@ -315,7 +317,8 @@ def trace_plain(function: Callable[..., Any], shapes: Sequence[tuple[str, Sequen
     called = called if called.isidentifier() else "function"
     _refuse_mutable(function, called, {*arrays, *attributes})
     outputs = _outputs_of(_call(function, called, [], {**arrays, **attributes}), _place_of(function, called), inputs)
-    _refuse_unread(trace, inputs, outputs, _place_of(function, called))
+    if not getattr(function, "may_ignore_operands", False):
+        _refuse_unread(trace, inputs, outputs, _place_of(function, called))
     parts = {**_described(trace, inputs, outputs, {}, dict(zip(outputs, integers))), **({} if types is None else {"types": [types]})}
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:8]
     return {"op": f"{called}_{digest}", "doc": "a function that was traced", **parts}
@@ -344,6 +347,10 @@ def take_function(function: Callable[..., Any], inputs: Any, outputs: Any, attri
     if isinstance(function, Definition):
         return function.register(), dict(attributes)
     parameters = _signature_of(function).parameters
+    for parameter in parameters.values():
+        if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            raise UsageError(f"{_place_of(function, getattr(function, '__name__', 'function'))}: the argument {str(parameter).split(':')[0]} stands "
+                             "for any number of arrays: name each")
     names = [name for name in parameters if name not in attributes]
     arrays = inputs if isinstance(inputs, (list, tuple, Mapping)) else [inputs]
     named = dict(arrays) if isinstance(arrays, Mapping) else dict(zip(names, arrays))
@@ -355,6 +362,8 @@ def take_function(function: Callable[..., Any], inputs: Any, outputs: Any, attri
         if not hasattr(array, "shape"):
             raise UsageError(f"input {name} has no shape: give an array, as numpy.asarray makes one")
     results = list(outputs.values()) if isinstance(outputs, Mapping) else outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    if not results:
+        raise UsageError("there is no result to judge: give one array for each that the function returns")
     shapes = [(name, tuple(array.shape)) for name, array in named.items()]
     conditions = [name for name, array in named.items() if _type_of(array) == "bool"]
     whole = [name for name, array in named.items() if "int" in _type_of(array)]

@@ -129,6 +129,7 @@ def traced(function: Callable[..., Any], arguments: Mapping[str, Any], outputs: 
         return {f"y{place}": value for place, value in enumerate(made)}
 
     call.__name__ = "aten"
+    call.may_ignore_operands = True  # type: ignore[attr-defined]  # schemas have operands that a form does not read, as means in training
     call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in operands])
     return Question(call, operands, {f"y{place}": each for place, each in enumerate(outputs)}, plan=_plan(function, arguments, outputs))
