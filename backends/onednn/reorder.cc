@@ -45,7 +45,10 @@ Problem MakeReorder(const plugin::OpDesc& op, const dnnl::engine& engine, const 
 Problem CastProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
   op.MayIgnore({"n"});
   const plugin::DType from = op.inputs()[0].dtype, to = op.outputs()[0].dtype;
-  if (!IsStored(from) || !IsComputed(to)) RefuseTypes(op);  // between integers it saturates, where cast wraps around
+  if (!IsStored(from) || !IsStored(to)) RefuseTypes(op);
+  if (!IsComputed(to)) {
+    throw plugin::Unsupported("casts to integers are not offered: oneDNN's reorder saturates where cast wraps around");
+  }
   return MakeReorder(op, engine, MdOf(op.inputs()[0]));
 }
 

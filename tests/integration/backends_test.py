@@ -136,6 +136,14 @@ class Backends(OwnFolder):
         self.assertIn("libassay_cpu.so is not in lib/assay/plugins", reasons["cpu"])
         self.assertEqual(done.returncode, 4)
 
+    def test_casts_to_integers_say_why_onednn_has_none(self):
+        del self.env["ASSAY_PLUGIN_FILES"]
+        if not any(b["backend"] == "onednn" and b["usable"] for b in json.loads(self.assay("backends", "--json").stdout)):
+            self.skipTest("oneDNN is not here")
+        done = self.assay("run", "--case", "cast/u8-i32/n=257/fill=normal/seed=0", "--backend", "onednn", "--no-perf", "--out", "o-cast")
+        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+        self.assertIn("oneDNN's reorder saturates where cast wraps around", done.stdout)
+
     def test_a_backend_that_is_named_is_found_by_its_file_and_else_in_all_of_them(self):
         """Two files of one backend are refused where both are loaded."""
         del self.env["ASSAY_PLUGIN_FILES"]

@@ -202,6 +202,10 @@ class Fingerprint(Program):
         self.assertIn("one after the other", told)
         self.assertNotIn("operands  ", told)
 
+    def test_the_usual_softmax_shows_its_tree(self):
+        done = self.assay("fingerprint", "--backend", "cpu", "--op", "softmax", "--dtype", "f32", "--impl", "direct", "--json")
+        self.assertEqual([p["tree"] for p in json.loads(done.stdout)["passports"]], ["0:1:255"], done.stderr)
+
     def test_a_narrow_accumulator_that_is_declared_is_no_contradiction(self):
         passport = self.passports("--impl", "narrow_as_said")["narrow_as_said"]
         self.assertEqual((passport["sum_bits"], passport["contradictions"]), (11, []))

@@ -162,6 +162,17 @@ class Untraced(unittest.TestCase):
         question = traced(lambda x, y: x * 2, {"x": x, "y": y}, [2 * x])
         self.assertTrue(assay.check(question.op, question.inputs, question.outputs).passed)
 
+    def test_arguments_and_results_without_names_or_arrays_are_refused(self):
+        def takes_any(x, *rest): return x
+        def takes_named(x, **rest): return x
+        def numbers(x): return {"y": x, 3: x}
+        for function, result, words in ((takes_any, draw(2), r"in takes_any: the argument \*rest stands for any number of arrays"),
+                                        (takes_named, draw(2), r"in takes_named: the argument \*\*rest stands"),
+                                        (numbers, [draw(2), draw(2)], "in numbers: the function names a result 3: names are texts"),
+                                        (lambda x: (), (), "there is no result to judge")):
+            with self.subTest(words), self.assertRaisesRegex(assay.UsageError, words):
+                assay.check(function, [draw(2)], result)
+
     def test_annotations_say_what_is_wrong(self):
         with self.assertRaisesRegex(assay.UsageError, "annotate it with its axes"):
             assay.operator("one")(lambda x: x).data

@@ -254,8 +254,10 @@ class Verb(unittest.TestCase):
         self.assertRegex(self.model_verb(1, self.model, "--inputs", self.inputs, "--contract", "acc=f64"), r"first wrong result: node \d+")
 
     def test_refused(self):
-        missing = os.path.join(self.folder, "none")
+        missing, one = (os.path.join(self.folder, name) for name in ("none", "one.npy"))
+        numpy.save(one, numpy.zeros(3, "f"))
         for words, text in (((missing + ".onnx",), "is no model"), ((self.model, "--inputs", missing), "--inputs .* cannot be read"),
+                            ((self.model, "--inputs", one), "cannot be read: it holds one array without a name"),
                             ((self.model, "--provider", "Abacus"), "there is no provider Abacus"), ((self.model, "--provider", ","), "names no runtime"),
                             ((self.model, "--contract", "bf17"), "contract: 'bf17'"), ((self.model, "--sample", "0"), "--sample")):
             with self.subTest(words=words):

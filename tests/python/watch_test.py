@@ -121,6 +121,14 @@ class Clean(unittest.TestCase):
                 self.assertLessEqual(set(w.unjudged), {"new tensors", "random numbers"})
                 self.assertIsNone(w.first_nonfinite)
 
+    def test_operands_that_a_form_does_not_read(self):
+        """A batch norm in training has running means among its operands, and its result does not depend on them."""
+        norm, x = torch.nn.BatchNorm2d(8), torch.randn(4, 8, 6, 6, requires_grad=True)
+        with assay.watch() as w:
+            norm(x).square().sum().backward()
+        self.assertEqual(set(w.unjudged), {"new tensors"}, str(w))
+        self.assertEqual({"native_batch_norm", "native_batch_norm_backward"} - {node.op.split("::")[-1] for node in w.nodes}, set())
+
     def test_training(self):
         for kind in watched_models.MODELS:
             with self.subTest(kind=kind.__name__):

@@ -146,6 +146,8 @@ def _outputs_of(result: Any, function: str, inputs: Sequence[tuple[str, Dims]]) 
     if not outputs:
         raise UsageError(f"{function}: the function returns no array: return arrays that follow from its arguments")
     for name, value in outputs.items():
+        if not isinstance(name, str):
+            raise UsageError(f"{function}: the function names a result {name!r}: names are texts, such as 'y'")
         if not isinstance(value, Traced):
             raise UsageError(f"{function}: the function returns {type(value).__name__} for {name}: return arrays that follow from its arguments")
     return outputs
@@ -345,6 +347,10 @@ def take_function(function: Callable[..., Any], inputs: Any, outputs: Any, attri
     if isinstance(function, Definition):
         return function.register(), dict(attributes)
     parameters = _signature_of(function).parameters
+    for parameter in parameters.values():
+        if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            raise UsageError(f"{_place_of(function, getattr(function, '__name__', 'function'))}: the argument {str(parameter).split(':')[0]} stands "
+                             "for any number of arrays: name each")
     names = [name for name in parameters if name not in attributes]
     arrays = inputs if isinstance(inputs, (list, tuple, Mapping)) else [inputs]
     named = dict(arrays) if isinstance(arrays, Mapping) else dict(zip(names, arrays))
@@ -356,6 +362,8 @@ def take_function(function: Callable[..., Any], inputs: Any, outputs: Any, attri
         if not hasattr(array, "shape"):
             raise UsageError(f"input {name} has no shape: give an array, as numpy.asarray makes one")
     results = list(outputs.values()) if isinstance(outputs, Mapping) else outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    if not results:
+        raise UsageError("there is no result to judge: give one array for each that the function returns")
     shapes = [(name, tuple(array.shape)) for name, array in named.items()]
     conditions = [name for name, array in named.items() if _type_of(array) == "bool"]
     whole = [name for name, array in named.items() if "int" in _type_of(array)]

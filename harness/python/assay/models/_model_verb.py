@@ -16,7 +16,10 @@ def _arrays(path: str) -> Optional[dict[str, Any]]:
         return None
     import numpy
     try:
-        with numpy.load(path) as file:
+        file = numpy.load(path)
+        if isinstance(file, numpy.ndarray):
+            raise ValueError("it holds one array without a name")
+        with file:
             return {name: file[name] for name in file.files}
     except (OSError, ValueError, AttributeError) as error:
         raise UsageError(f"--inputs {path} cannot be read: {error}; numpy.savez writes such files, with a name for each array") from None
