@@ -58,7 +58,8 @@ int PrintOperatorTable(const std::vector<OperatorLine>& lines, const BackendOpti
     if (device.problem.empty()) columns.push_back(ColumnOf(device));
   }
   if (columns.empty()) return Complain(kExitNothing, "no backend is usable: assay backends says why");
-  std::string head = "| operator | types |", rule = "|---|---|", foot = fmt::format("| {} operators | |", lines.size());
+  std::string head = "| operator | types |", rule = "|---|---|",
+              foot = fmt::format("| {} {} | |", lines.size(), lines.size() == 1 ? "operator" : "operators");
   std::string body;
   for (const OperatorLine& line : lines) {
     body += fmt::format("| {} | {} |", line.op, fmt::join(line.types, " "));
