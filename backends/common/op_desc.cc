@@ -75,6 +75,13 @@ bool Tensor::IsDense() const {
   return true;
 }
 
+RowSteps OpDesc::StepsOf(const Tensor& operand) const {
+  if (operand.Rank() == 2) return {operand.strides[0], operand.strides[1]};
+  if (operand.Rank() == 0) return {};
+  if (outputs_[0].Rank() == 2 && AttrString("per") == "row") return {operand.strides[0], 0};
+  return {0, operand.strides[0]};
+}
+
 Tensor::Extent Tensor::ByteExtent() const {
   if (Elements() == 0) return {};
   Extent extent{0, 1};

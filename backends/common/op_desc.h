@@ -37,6 +37,11 @@ struct Tensor {
   Extent ByteExtent() const;
 };
 
+// How far rows of a tensor are apart, and elements of a row: 0 where one stands for all.
+struct RowSteps {
+  int64_t row = 0, element = 0;
+};
+
 // "[2, 3, 4]"
 std::string ShapeText(const std::vector<int64_t>& shape);
 
@@ -72,6 +77,11 @@ class OpDesc {
     const auto of = [&](const Tensor& tensor) { return holds(tensor.dtype); };
     return std::ranges::all_of(inputs_, of) && std::ranges::all_of(outputs_, of);
   }
+  bool AllDense() const {
+    return std::ranges::all_of(inputs_, &Tensor::IsDense) && std::ranges::all_of(outputs_, &Tensor::IsDense);
+  }
+  // For functions of elements whose output has at most two axes: a vector stands for rows or columns as `per` says.
+  RowSteps StepsOf(const Tensor& operand) const;
   // Whether an output is asked for where an input lies, each element in the place of the same one.
   bool LiesInPlace(size_t output, size_t input) const {
     const Tensor &y = outputs_[output], &x = inputs_[input];

@@ -22,14 +22,13 @@ const float* FloatsOf(std::byte* tensor) {
 void CheckTypes(const plugin::OpDesc& op) {
   const plugin::Tensor& x = op.inputs()[0];
   const auto is_f32 = [](const plugin::Tensor& tensor) { return tensor.dtype == plugin::kF32; };
-  const auto is_dense = [](const plugin::Tensor& tensor) { return tensor.IsDense(); };
   if (!IsComputed(x.dtype) || op.outputs()[0].dtype != x.dtype ||
       !std::all_of(op.inputs().begin() + 1, op.inputs().end(), is_f32) ||
       !std::all_of(op.outputs().begin() + 1, op.outputs().end(), is_f32)) {
     throw plugin::Unsupported("{} {} is not offered: oneDNN on CPUs takes x and y in f32 or bf16, all else in f32",
                               op.name(), op.DTypesText());
   }
-  if (!std::ranges::all_of(op.inputs(), is_dense) || !std::ranges::all_of(op.outputs(), is_dense)) {
+  if (!op.AllDense()) {
     throw plugin::Unsupported("oneDNN's normalisation of channels is offered on dense tensors alone");
   }
 }

@@ -72,8 +72,7 @@ Problem LayerNormBackwardProblem(const plugin::OpDesc& op, const dnnl::engine& e
         "layer_norm_backward {} is not offered: oneDNN on CPUs takes dy, x and dx in f32 or bf16, all else in f32",
         op.DTypesText());
   }
-  const auto is_dense = [](const plugin::Tensor& tensor) { return tensor.IsDense(); };
-  if (!std::ranges::all_of(in, is_dense) || !std::ranges::all_of(out, is_dense)) {
+  if (!op.AllDense()) {
     throw plugin::Unsupported("oneDNN's gradients of layer normalisation take operands without gaps alone");
   }
   return OrUnsupported("layer_norm_backward " + op.DTypesText(), [&] {

@@ -79,7 +79,7 @@ Problem PoolingProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
         "divide, nor count_pad=1 with a window that ends behind the padding");
   }
   // A workspace is dense, as the operands then are.
-  if (!x.IsDense() || !std::ranges::all_of(op.outputs(), &plugin::Tensor::IsDense)) {
+  if (!op.AllDense()) {
     throw plugin::Unsupported("oneDNN's pooling is offered on dense tensors alone");
   }
   return OrUnsupported(op.name() + " " + op.DTypesText() + " with these windows", [&] {

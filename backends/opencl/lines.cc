@@ -94,10 +94,7 @@ std::string LinesWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   op.MayIgnore({"rows", "n", "b", "g", "c", "s"});
   if (HasEps(op)) op.AttrFloat("eps");
   if (op.name() == "layer_norm" && op.AttrInt("stats") != 0) return "stats=1 is not offered";
-  const auto is_dense = [](const plugin::Tensor& tensor) { return tensor.IsDense(); };
-  if (!std::ranges::all_of(op.inputs(), is_dense) || !std::ranges::all_of(op.outputs(), is_dense)) {
-    return "operands have to be dense";
-  }
+  if (!op.AllDense()) return "operands have to be dense";
   const plugin::Tensor &x = op.inputs()[0], &y = op.outputs()[0];
   const auto is_weight = [&](const plugin::Tensor& tensor) { return tensor.dtype == op.inputs().back().dtype; };
   const bool has_weights = HasEps(op) && op.name() != "fused_add_rms_norm";

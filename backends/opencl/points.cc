@@ -122,18 +122,6 @@ struct PointParams {
   int64_t function, rows, n, x_row, x_step, y_row, y_step, z_row, z_step, a, b;
 };
 
-// How far the operand's elements and rows are apart: 0 where one stands for all.
-struct Steps {
-  int64_t row = 0, step = 0;
-};
-
-Steps StepsOf(const plugin::OpDesc& op, const plugin::Tensor& tensor) {
-  if (tensor.Rank() == 2) return {tensor.strides[0], tensor.strides[1]};
-  if (tensor.Rank() == 0) return {};
-  if (op.outputs()[0].Rank() == 2 && op.AttrString("per") == "row") return {tensor.strides[0], 0};
-  return {0, tensor.strides[0]};
-}
-
 std::unique_ptr<plugin::Plan> CreatePoints(Device& device, const plugin::OpDesc& op) {
   const Point& point = kPoints[FunctionOf(op)];
   const plugin::Tensor &x = op.inputs()[0], &y = op.inputs().back(), &z = op.outputs()[0];
@@ -141,17 +129,17 @@ std::unique_ptr<plugin::Plan> CreatePoints(Device& device, const plugin::OpDesc&
   const auto bits = [&](const char* attribute) {
     return attribute == nullptr ? 0 : ScalarBits(acc, op.AttrFloat(attribute));
   };
-  const Steps of_x = StepsOf(op, x), of_y = StepsOf(op, y), of_z = StepsOf(op, z);
+  const plugin::RowSteps of_x = op.StepsOf(x), of_y = op.StepsOf(y), of_z = op.StepsOf(z);
   const int64_t n = z.shape.back(), rows = z.Elements() / n;
   const PointParams p{static_cast<int64_t>(&point - kPoints),
                       rows,
                       n,
                       of_x.row,
-                      of_x.step,
+                      of_x.element,
                       of_y.row,
-                      of_y.step,
+                      of_y.element,
                       of_z.row,
-                      of_z.step,
+                      of_z.element,
                       bits(point.a),
                       bits(point.b)};
   constexpr int64_t kGroup = 64;

@@ -49,8 +49,7 @@ std::string LineWhyNot(const Facts&, const plugin::OpDesc& op) {
   op.MayIgnore({"rows", "n"});
   if (HasEps(op)) op.AttrFloat("eps");
   if (op.name() == "layer_norm" && op.AttrInt("stats") != 0) return "stats=1 is not offered";
-  const auto is_dense = [](const plugin::Tensor& tensor) { return tensor.IsDense(); };
-  if (!std::ranges::all_of(op.inputs(), is_dense) || !is_dense(op.outputs()[0])) return "operands have to be dense";
+  if (!op.AllDense()) return "operands have to be dense";
   const int64_t elements = op.inputs()[0].Elements();
   if (elements == 0 || elements > UINT32_MAX) return fmt::format("{} elements", elements);
   return FloatTypesWhyNot(op);

@@ -63,13 +63,9 @@ struct PointParams {
   uint64_t a, b;
 };
 
-// How far rows and elements of an operand are apart: 0 where one stands for all.
 std::pair<uint32_t, uint32_t> StepsOf(const plugin::OpDesc& op, const plugin::Tensor& tensor) {
-  const auto step = [&](size_t axis) { return static_cast<uint32_t>(tensor.strides[axis]); };
-  if (tensor.Rank() == 2) return {step(0), step(1)};
-  if (tensor.Rank() == 0) return {0, 0};
-  const bool per_row = op.outputs()[0].Rank() == 2 && op.AttrString("per") == "row";
-  return per_row ? std::pair(step(0), 0U) : std::pair(0U, step(0));
+  const plugin::RowSteps steps = op.StepsOf(tensor);
+  return {static_cast<uint32_t>(steps.row), static_cast<uint32_t>(steps.element)};
 }
 
 uint64_t BitsOf(const plugin::OpDesc& op, const char* attribute) {
