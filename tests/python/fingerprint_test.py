@@ -318,6 +318,12 @@ class Fingerprint(Program):
         self.assertEqual((right["inputs"], right["not_correctly_rounded"], right["wrong_zero"]), (65536, 0, 0))
         self.assertEqual((wrong["inputs"], wrong["not_correctly_rounded"], wrong["wrong_nan"], wrong["wrong_inf"]), (65536, 1, 2, 0))
 
+    def test_zeros_have_the_sign_of_the_numbers_beside_them(self):
+        for op in ("sin", "tan", "relu", "silu", "hardswish", "gelu"):
+            done = self.assay("fingerprint", "--exhaustive", "--backend", "cpu", "--impl", "direct", "--op", op, "--dtype", "f16", "--json")
+            found = {p["case"].partition("/")[0]: p["wrong_zero"] for p in json.loads(done.stdout)["passports"]}
+            self.assertEqual(found[op], 0, op)
+
     def test_all_numbers_of_f32_in_parts(self):
         def part(shard, *words):
             return self.passports("--exhaustive", "--shard", shard, *words, case="abs/f32/n=1/fill=normal/seed=0")["dips"]

@@ -194,6 +194,13 @@ bool ExactResults::IsTurned(const std::vector<double>& got, int64_t i) const {
   return (rise > 0 && got[i] < got[i - 1]) || (rise < 0 && got[i] > got[i - 1]);
 }
 
+// A number with the sign that a zero at element i should have; 0 where either sign is right, as of relu(-1). Golden
+// values that are zero have no sign: at zero the next number of that sign has it.
+double ExactResults::SideOfZero(int64_t i) const {
+  if (golden_.value[i] != 0) return golden_.value[i];
+  return x_[i] == 0 && i + 1 < golden_.size() ? golden_.value[i + 1] : 0;
+}
+
 void ExactResults::MeasureRange(const std::vector<double>& got, Range range, FunctionErrors& to) const {
   const FloatFormat &in = FormatOf(in_), &out = FormatOf(out_);
   const double in_normal = in.MinNormal(), out_normal = out.MinNormal();
@@ -209,7 +216,10 @@ void ExactResults::MeasureRange(const std::vector<double>& got, Range range, Fun
     }
     ++to.finite;
     to.correct += y == rounded ? 1 : 0;
-    to.wrong_zero += y == 0 && rounded == 0 && std::signbit(y) != std::signbit(rounded) ? 1 : 0;
+    if (y == 0 && rounded == 0) {
+      const double side = SideOfZero(i);
+      to.wrong_zero += side != 0 && std::signbit(y) != (side < 0) ? 1 : 0;
+    }
     const double rest = golden_.value_lo.empty() ? 0 : golden_.value_lo[i];
     const double own = PlaneAt(golden_.error, i, golden_.size());  // near underflow as large as an ulp
     const double ulp = UlpsOf(std::max(0.0, std::fabs((y - exact) - rest) - own), out, exact);

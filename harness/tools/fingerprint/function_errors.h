@@ -50,6 +50,7 @@ class ExactResults {
   // Evaluates results again with more digits where their error hides which number is nearest.
   void SettleCloseCalls(const BoundCase& bound, const Tensor& x);
   void MeasureRange(const std::vector<double>& got, Range range, FunctionErrors& to) const;
+  double SideOfZero(int64_t i) const;
   bool IsTurned(const std::vector<double>& got, int64_t i) const;
 
   DType in_, out_;
