@@ -36,8 +36,7 @@ class Guide(unittest.TestCase):
 
         def both(op, inputs, outputs, **words):
             close(op, inputs, outputs, **words)
-            with self.assertRaises(assay.Mismatch, msg=op):
-                close(op, inputs, with_one_wrong(outputs), **words)
+            self.assertEqual(assay.check(op, inputs, with_one_wrong(outputs), explain="no", **words).verdict, "mismatch", op)
             judged.append(op)
         for heading, block in others.items():
             if "ml_dtypes" in block and importlib.util.find_spec("ml_dtypes") is None:
