@@ -25,6 +25,8 @@ def operands_of(mistake):
     operands[0] *= mistake.size
     if mistake.op == "softmax_backward":
         operands[0] = softmax(operands[0])
+    if mistake.op == "stft":
+        operands[1] = mistakes.hann(16, 0)
     if mistake.op is mistakes.cross_entropy:
         operands[1] = np.eye(32)[rng.integers(0, 32, 16)]
     return [x.astype(np.float32) for x in operands]

@@ -39,6 +39,10 @@ enum class OperandChange : uint8_t {
   kInt8,            // by one scale, or one for all elements along an axis: the largest magnitude is 127
   kE4M3,
   kE5M2,
+  kExponential,  // of each element; a kernel may take a gate for its logarithm, or the other way
+  kLogarithm,
+  kHann,  // the window of Hann or Hamming, whose period is the number of elements less `by`
+  kHamming,
   kPaddedByEdge,  // what is around images is the nearest elements, their mirror image, or those of the other end
   kPaddedByMirror,
   kPaddedRound,

@@ -17,6 +17,7 @@
 #include "harness/tools/explain/forms.h"
 #include "harness/tools/explain/narrowed_node.h"
 #include "harness/tools/explain/near_elements.h"
+#include "harness/tools/explain/stored_changes.h"
 #include "harness/tools/explain/wrong_places.h"
 #include "ops/formula/formula_error.h"
 #include "ops/formula_operator.h"
@@ -209,9 +210,22 @@ class FoundCauses {
 // Takes the result for one of another operator.
 WrongResult As(const WrongResult& result, const Operator& op, const Problem& problem, const std::vector<Tensor>& inputs,
                const std::vector<Tensor>& got) {
-  return {op,          problem,       inputs,          got,           result.contract,   result.golden,
-          result.tier, result.output, result.elements, result.places, result.most_flops, result.least_bits,
-          nullptr,     result.work};
+  return {op,
+          problem,
+          inputs,
+          got,
+          result.contract,
+          result.golden,
+          result.tier,
+          result.output,
+          result.elements,
+          result.places,
+          result.most_flops,
+          result.least_bits,
+          nullptr,
+          result.work,
+          result.is_exact,
+          result.is_right};
 }
 
 Reach ExplainByFormula(const WrongResult& result, const formula::GraphChange& change, const NearElements& near,
@@ -281,31 +295,6 @@ class FormulaCauses {
   FoundCauses& causes_;
 };
 
-// Factors of transforms that are normalised otherwise, by the number of their points or by its root, and of logarithms
-// in base 2.
-std::vector<double> ListFactors(const Problem& problem, size_t output) {
-  constexpr double kLogOfE = 1.4426950408889634;  // in base 2
-  if (problem.outputs[output].name == "lse") return {kLogOfE};
-  if (problem.spec.op != "fft") return {};
-  double points = 1;
-  for (const int64_t extent : problem.List("n")) points *= static_cast<double>(extent);
-  return {1 / points, points, 1 / std::sqrt(points), std::sqrt(points)};
-}
-
-// Changes of the wrong output, those last by which it is an operand.
-std::vector<OutputChange> ListStored(const WrongResult& result) {
-  const Tensor& got = result.got[result.output];
-  std::set<int64_t> parts = {2};
-  for (const Operand& operand : result.problem.inputs) parts.insert(operand.shape.begin(), operand.shape.end());
-  std::vector<OutputChange> changes = ListOutputChanges(got, ListFactors(result.problem, result.output), parts);
-  for (size_t input = 0; input < result.inputs.size(); ++input) {
-    const Tensor& operand = result.inputs[input];
-    if (operand.shape() == got.shape() && operand.dtype() == got.dtype() && IsFloat(got.dtype()))
-      changes.push_back({.kind = OutputChange::Kind::kOperand, .input = input});
-  }
-  return changes;
-}
-
 // Whether a transform by stages with a mistake is much nearer to the elements of the first wrong one's batch.
 bool IsNearOneBatch(const WrongResult& result, const StageMistake& mistake, std::span<const double> x) {
   const Tensor& got = result.got[result.output];
@@ -371,15 +360,29 @@ Reach ReachOf(const WrongResult& result, const CaseChange& change) {
   return is_formula ? ExplainByFormula(result, *change.formula, NearElements(result), fit) : Reach::kNothing;
 }
 
-// How far a change that explains a result agrees with another one of the kernel. Roundings leave exact data as they
-// are, which then say nothing of them.
+// Whether a narrowing that was found for one result of the kernel makes another one, too.
+bool IsMadeByNarrowing(const WrongResult& other, const formula::Narrowing& narrowing) {
+  const auto is_made = [&](const WrongResult& as) {
+    const formula::Definition definition =
+        dynamic_cast<const FormulaOperator&>(as.op).DefinitionOf(as.problem, as.output);
+    return MakesResult({definition.graph(), ReadElements(as.inputs)}, as, narrowing);
+  };
+  if (dynamic_cast<const FormulaOperator*>(&other.op) != nullptr) return is_made(other);
+  for (const Form& form : FormsOf(other.problem, other.inputs, other.got)) {
+    if (form.text.empty()) return is_made(As(other, *form.op, form.problem, form.inputs, form.got));
+  }
+  return true;
+}
+
+// How far a change that explains a result agrees with another one of the kernel. Other roundings than those inside of
+// the formula leave exact data as they are, which then say nothing of them.
 Reach ReachBeside(const WrongResult& beside, const CaseChange& change, Reach reach) {
+  if (change.narrowing) return IsMadeByNarrowing(beside, *change.narrowing) ? reach : Reach::kNothing;
   const bool is_few_bits =
       change.kind == OperandChange::kInt8 || change.kind == OperandChange::kE4M3 || change.kind == OperandChange::kE5M2;
-  const bool is_rounding =
-      change.narrowing || is_few_bits || (change.output && change.output->kind == OutputChange::Kind::kRounded);
+  const bool is_rounding = is_few_bits || (change.output && change.output->kind == OutputChange::Kind::kRounded);
   const bool is_silent = reach == Reach::kWrongPlaces && !beside.places->HasWrong();
-  return is_rounding || is_silent ? reach : ReachOf(beside, change);
+  return (is_rounding && beside.is_exact) || is_silent || beside.is_right ? reach : ReachOf(beside, change);
 }
 
 }  // namespace
