@@ -43,6 +43,12 @@ def why_unjudgeable(function: Any) -> str:
     return ""
 
 
+@functools.cache
+def kind_of(function: Any) -> tuple[bool, bool, str]:
+    """Whether it is a mark, or a view, and else why nobody judges it."""
+    return is_mark(function), is_view(function), "" if is_mark(function) or is_view(function) else why_unjudgeable(function)
+
+
 def name_of(function: Any) -> str:
     """Without the namespace of PyTorch's own functions. Compiled regions have no schema."""
     return str(function._schema.name).removeprefix("aten::") if hasattr(function, "_schema") else "torch.compile::region"
