@@ -30,7 +30,7 @@ def _with_other_order(array: Any) -> Any:
 
 
 def _experiments(inputs: Any, attrs: Mapping[str, Any]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """What differs, and the inputs and attributes of each further call."""
+    """Yields a text of the difference, the inputs and the attributes of each further call."""
     for key, value in attrs.items():
         if isinstance(value, float) and value != 0:
             yield f"{key}={_FACTOR * value:g}", inputs, {**attrs, key: _FACTOR * value}
