@@ -443,6 +443,66 @@ print(len(found), peaks[1] - peaks[0])"""
 
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
+class Reductions(unittest.TestCase):
+    """Large ones are proven or judged in slices."""
+
+    CALLS = {  # of 64 MB of f32 and more
+        "sums": ("torch.randn(1 << 14, 1 << 10)", "x.sum(0)", "aten::sum"),
+        "sums by a contract": ("torch.randn(1 << 14, 1 << 10)", "x.sum(1)", "aten::sum"),
+        "a sum": ("torch.randn(1 << 24)", "x.sum()", "aten::sum"),
+        "batch norm": ("torch.randn(256, 64, 32, 32)", "torch.nn.functional.batch_norm(x, None, None, torch.ones(64), torch.ones(64), True)", "aten::native_batch_norm"),
+        "maxima": ("torch.randn(64, 64, 64, 64)", "torch.nn.functional.max_pool2d(x, 2)", "aten::max_pool2d_with_indices"),
+        "means": ("torch.randn(64, 64, 64, 64)", "torch.nn.functional.avg_pool2d(x, 2)", "aten::avg_pool2d")}
+
+    def test_memory(self):
+        """Judging takes less than half of the operands and results and 300 MB; measured in a process of its own."""
+        for name, (operand, expression, op) in self.CALLS.items():
+            program = f"""
+import resource, torch, assay
+x, watch = {operand}, assay.watch(contract={"f32acc" if "contract" in name else None!r}, threads=0)
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+with torch.no_grad(), assay.watch():
+    y = torch.zeros(3, 4, 2, 2) + 1
+    y.sum(0), torch.nn.functional.max_pool2d(y, 2)
+with torch.no_grad():
+    y = {expression}
+    before = peak()
+    with watch: y = {expression}
+found = [node for node in watch.nodes if node.op == "{op}"]
+print(peak() - before, (x.nbytes + y.nbytes) >> 20, len(found), found[0].verdict)"""
+            done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
+            with self.subTest(function=name):
+                more, size, count, verdict = *map(int, done[:3]), done[3]
+                self.assertEqual((count, verdict), (1, "pass"))
+                self.assertLess(more, 120 if name != "maxima" else size // 2 + 300)  # MB
+
+    def test_a_wrong_element(self):
+        """Whichever slice it is in, it is found where all of them are proven."""
+        x = torch.randn(256, 64, 32, 32)
+
+        def off(made):
+            made[0][200, 37, 5, 6] += 5
+
+        with Changed("native_batch_norm", off), assay.watch() as w, torch.no_grad():
+            torch.nn.functional.batch_norm(x, None, None, torch.ones(64), torch.ones(64), True)
+        self.assertEqual([node.op for node in w.failures], ["aten::native_batch_norm"], str(w))
+        self.assertEqual(w.failures[0].elements, x.numel())
+
+    def test_a_wrong_sum(self):
+        """Sums that are judged in slices: one of all is wrong, and its node has the numbers of all."""
+        x = torch.randn(1 << 10, 1 << 14)
+
+        def off(y):
+            y[77] += 1
+
+        for wrong in (False, True):
+            with Changed("sum", off) if wrong else contextlib.nullcontext(), assay.watch(contract="f32acc", threads=0) as w:
+                x.sum(1)
+            self.assertEqual([(node.failed, node.judged, node.elements) for node in w.nodes], [(wrong, 1 << 10, 1 << 10)], str(w))
+            self.assertIsNotNone(w.nodes[0].margin)
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
 class Steps(unittest.TestCase):
     def test_every_step(self):
         """Steps 1, 4 and 7 of nine are watched, forward, backward and the optimiser's; the others call nobody."""

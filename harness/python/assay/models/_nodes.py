@@ -2,10 +2,12 @@
 """Judged calls, as a watch lists them."""
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Sequence
 
 from ._calls import Call
+from ._proofs import Proof
 from ._queue import Entry, Plan
 from ._rules import Exact, Question, values_of
 from ._sites import Site
@@ -55,6 +57,17 @@ def node_of_moves(answer: Exact) -> Node:
     return _NOBODYS._replace(elements=size, judged=size, **({"verdict": "mismatch", "class_": "none", "reason": reason} if reason else {}))
 
 
+def joined(nodes: Sequence[Node]) -> Node:
+    """The first of the worst verdict, with the numbers of all."""
+    worst = min(nodes, key=lambda node: ("mismatch", "below_contract", "inconclusive", "pass").index(node.verdict))
+
+    def most(name: str, function: Any) -> Any:
+        return function((value for node in nodes if (value := getattr(node, name)) is not None), default=None)
+
+    return worst._replace(margin=most("margin", max), effective_bits=most("effective_bits", min), bias=most("bias", functools.partial(max, key=abs)),
+                          elements=sum(node.elements for node in nodes), judged=sum(node.judged for node in nodes))
+
+
 # Equal to the bit; what calls it is not known here.
 _NOBODYS = Node(0, "", Site("", ""), (), "", "pass", "bit_exact", "", None, None, None, True, 0, 0)
 
@@ -63,6 +76,11 @@ def node_of_plan(plan: Plan, index: int, site: Site, is_finite: bool, size: int)
     is_exact = plan.proof.is_exact
     return Node(index, plan.full_name, site, plan.shape, plan.dtype, "pass", "bit_exact" if is_exact else "within_class",
                 "", 0.0 if is_exact else None, None, None, is_finite, size, size)
+
+
+def node_of_slice(judged: int, proof: Optional[Proof], elements: int = 0) -> Node:
+    """A part of a call, which is proven; without a proof nobody looks at it."""
+    return _NOBODYS._replace(class_="bit_exact" if proof is not None and proof.is_exact else "within_class", elements=elements or judged, judged=judged)
 
 
 def proven_later(plan: Plan, entry: Entry, is_finite: bool) -> tuple[list[Node], str, float]:

@@ -14,6 +14,7 @@ _U = 2.0 ** -24  # unit roundoff of f32
 # A sum of n terms has a bound of at least 2 (n - 1) _U times the sum of their sizes (golden/bound/bound.h). Half of that is permitted here, as
 # f64 is off by less than the rest, and at most this: some ten standard deviations of random roundings, of which twenty fail.
 _SHARE = 8 * _U
+_MOST_COPIED = 1 << 22    # elements of an array at a time
 _MOST_PRODUCTS = 1 << 23  # of a matrix product; a larger one is sampled sooner than multiplied in f64
 
 
@@ -231,7 +232,17 @@ def _over(self: Any, dim: Any) -> Any:
 @_close("sum")
 def _sum(self, dim=None, keepdim=False):
     axes = _over(self, dim)
-    return self.sum(axes, dtype="f8", keepdims=keepdim), _count(self, axes), lambda: abs(self).sum(axes, dtype="f8", keepdims=keepdim)
+    return self.sum(axes, dtype="f8", keepdims=keepdim), _count(self, axes), lambda: _sizes(self, tuple(axis % self.ndim for axis in axes), keepdim)
+
+
+def _sizes(x: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
+    """The sum of sizes, of a large array some rows at a time."""
+    import numpy
+    rows = max(1, _MOST_COPIED * len(x) // max(x.size, 1)) if x.ndim else 1
+    if not x.ndim or len(x) <= rows:
+        return abs(x).sum(axes, dtype="f8", keepdims=keepdim)
+    parts = [abs(x[first:first + rows]).sum(axes, dtype="f8", keepdims=keepdim) for first in range(0, len(x), rows)]
+    return sum(parts) if 0 in axes else numpy.concatenate(parts)
 
 
 @_close("mean")
@@ -300,9 +311,9 @@ def _names_of(function: Callable[..., Any], names: tuple[str, ...]) -> Optional[
     return names if set(names) <= set(inspect.signature(function).parameters) else None
 
 
-def prove(proof: Proof, call: Any, outputs: Sequence[Any]) -> Optional[bool]:
+def prove(proof: Proof, call: Any, outputs: Sequence[Any], most: int = 0) -> Optional[bool]:
     """Whether the outputs, which are right results of the call, are finite; None: nobody knows that they are right. Raises anything where
-    the proof does not know such tensors."""
+    the proof does not know such tensors. `most`: elements of operands and results, where that is not the proof's own number."""
     import numpy
     import torch
     first = next(each for each in outputs if each is not None)
@@ -312,7 +323,7 @@ def prove(proof: Proof, call: Any, outputs: Sequence[Any]) -> Optional[bool]:
     if _names_of(proof.function, tuple(given)) is None:
         given = accepted(call.base, proof.function, given, given.defaults)
     size = sum([each.numel() for each in values_of(given) if is_tensor(each)], first.numel())
-    if size > proof.most * dtype.itemsize // 4:  # those of 16 bits become f64 themselves
+    if size > (most or proof.most) * dtype.itemsize // 4:  # those of 16 bits become f64 themselves
         return None
     arrays = {name: _array(name, value, dtype) for name, value in given.items()}
     with numpy.errstate(all="ignore"):

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections import Counter
-from typing import Any, Callable, Iterator, Optional, Sequence
+from typing import Any, Callable, Iterable, Iterator, Optional, Sequence
 
 from .._check import check
 from .._define import take_function
@@ -19,11 +19,12 @@ from ._background import Background, Job, count_threads, on_host, tensors_in
 from ._compiled import copied_operands, judge_region
 from ._calls import Call, full_name, kind_of, name_of, without_modes
 from ._deviations import Deviations, furthest
-from ._nodes import Node as Node, kept as kept, node_of_moves, node_of_plan, proven_later, stays_finite
+from ._nodes import Node as Node, joined, kept as kept, node_of_moves, node_of_plan, node_of_slice, proven_later, stays_finite
 from ._proofs import measure, proof_of, prove
 from ._queue import MOST_FAILURES, Entry, Plan, Queue
 from ._rules import Exact, Question, Unjudged, is_tensor
 from ._sites import Site, Sites
+from ._slices import Slices
 from ._steps import Steps
 from ._tape import Tape
 
@@ -289,7 +290,7 @@ class Watch:
             first = next(each for each in outputs if each is not None)
             if not proof.is_exact:
                 sizes = [each.numel() for each in tensors_in(list(call.arguments.values()))]
-                if (seen := measure(proof, call.base, first.dtype, max(sizes), first.numel())) not in self._measured:
+                if max(sizes) <= _MOST_MEASURED and (seen := measure(proof, call.base, first.dtype, max(sizes), first.numel())) not in self._measured:
                     self._measured.add(seen)
                     return []
             with without_modes():
@@ -366,11 +367,35 @@ class Watch:
     def _judge(self, function: Any, index: int, site: Site, call: Call, result: Any) -> Iterator[Node]:
         deviations = functools.cache(lambda: Deviations(function, call, result))
         for answer in self._parts(call.answers(result), deviations):
-            node = node_of_moves(answer) if isinstance(answer, Exact) else self.judged(answer, deviations)
+            node = self._of_slices(function, call, answer) if isinstance(answer, Slices) else self._of_answer(answer, deviations)
             output = next(each for each in call.outputs(result) if each is not None)
             node = node._replace(index=index, op=full_name(call.base), site=site, shape=tuple(output.shape), dtype=str(output.dtype).partition(".")[2],
                                  finite=stays_finite(call, result))
-            yield node._replace(question=kept(answer) if node.failed and self._kept < self.most_kept else None)
+            yield node
+
+    def _of_answer(self, answer: Any, deviations: Callable[[], Deviations]) -> Node:
+        node = node_of_moves(answer) if isinstance(answer, Exact) else self.judged(answer, deviations)
+        return node._replace(question=kept(answer) if node.failed and self._kept < self.most_kept else None)
+
+    def _of_slices(self, function: Any, call: Call, slices: Slices) -> Node:
+        """One node of all slices, that of the worst one with the numbers of all. Those that are not proven are judged."""
+        nodes, left, proof = list[Node](), [], proof_of(call) if self.contract is None else None
+        for arguments, outputs in slices.pieces:
+            part = call.part(arguments)
+            try:
+                is_proven = proof is not None and prove(proof, part, outputs, _MOST_OF_SLICE) is not None
+            except Exception:  # the proof does not take such operands; a judgement says more
+                is_proven = False
+            if is_proven:
+                nodes.append(node_of_slice(sum(outputs[place].numel() for place in proof.groups[0] if outputs[place] is not None), proof))
+            else:
+                left.append((arguments, outputs))
+        places = slices.judged(len(left))
+        nodes += [node_of_slice(0, None, outputs[0].numel()) for place, (_, outputs) in enumerate(left) if place not in places]
+        for arguments, outputs in [left[place] for place in sorted(places)]:
+            deviations = functools.cache(functools.partial(Deviations, function, call.part(arguments), outputs))
+            nodes += [self._of_answer(answer, deviations) for answer in slices.ask(arguments, outputs)]
+        return joined(nodes)
 
     def _parts(self, answers: Iterator[Any], deviations: Callable[[], Deviations]) -> Iterator[Any]:
         for answer in answers:
@@ -417,6 +442,8 @@ class Watch:
             return {}
 
 
+_MOST_OF_SLICE = 1 << 23  # elements of operands and results of a slice that is proven
+_MOST_MEASURED = 1 << 23  # elements of an operand; larger ones are proven where they can be, even without bits and bias
 _MOST_PLANS = 1 << 14
 _plans: dict[Any, str] = {}  # operators of functions that were traced
 
