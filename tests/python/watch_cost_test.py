@@ -443,6 +443,29 @@ print(len(found), peaks[1] - peaks[0])"""
 
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
+class Parts(unittest.TestCase):
+    """Calls with several results of which some are there, or are parts of an operand."""
+
+    def test_gradients(self):
+        x, weights = torch.randn(4, 8, 5), torch.randn(4, 8, 5)
+        for norm in (torch.nn.BatchNorm1d(8), torch.nn.GroupNorm(2, 8)):
+            with assay.watch() as w:
+                (norm(x) * weights).sum().backward()  # x has no gradient
+            self.assertEqual([node.verdict for node in w.nodes if node.op.endswith("norm_backward")], ["pass"], str(w))
+
+    def test_split(self):
+        x = torch.randn(7, 4)
+
+        def off(made):
+            made[2] = made[2] + 1
+
+        for wrong in (False, True):
+            with Changed("unsafe_split", off) if wrong else contextlib.nullcontext(), assay.watch() as w:
+                torch.ops.aten.unsafe_split(x, 3), torch.ops.aten.unsafe_split_with_sizes(x, [1, 3], 1)
+            self.assertEqual([node.failed for node in w.nodes], [False, False, wrong, False, False], str(w))
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
 class Reductions(unittest.TestCase):
     """Large ones are proven or judged in slices."""
 
