@@ -203,6 +203,13 @@ class Causes(unittest.TestCase):
         self.is_named("the operand w reversed along axis 2", "conv", [signal, kernel], lambda x, w: np.stack(
             [sum(np.convolve(x[0, c], w[o, c], "valid") for c in range(2)) for o in range(3)])[None])
 
+    def test_two_mistakes_at_once(self):
+        x, gamma, beta = self.normals(16, 48), self.normals(48), self.normals(48)
+        self.has_cause("two mistakes: the operand beta all 0, and the formula with 47 in place of 48", "layer_norm", [x, gamma, beta],
+                       lambda x, gamma, beta: layer_norm(x, gamma, 0, ddof=1), explain="full")
+        self.has_cause("two mistakes: the operand gamma all 1, and the formula with sum(x * x) in place of mean(x * x)", "rms_norm", [x, gamma],
+                       lambda x, gamma: x / np.sqrt((x * x).sum(1, keepdims=True) + 1e-6), explain="full")
+
     def test_formulas_of_ones_own(self):
         def scaled(x, bias):
             return 2.0 * assay.namespace(x).tanh(x + bias)

@@ -22,7 +22,7 @@ def _call(kernel: Callable[..., Any], inputs: Any, attrs: Mapping[str, Any]) -> 
 
 
 def _with_other_order(array: Any) -> Any:
-    """The same numbers in another order; what is no array of floats in NumPy stays as it is."""
+    """Puts the numbers in another order; other arrays than those of floats in NumPy stay as they are."""
     import numpy as np
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "fc":
         return array

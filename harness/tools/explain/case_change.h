@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,6 +66,7 @@ struct CaseChange {
   std::optional<OutputChange> output;           // likewise; of the wrong output
   std::optional<formula::Narrowing> narrowing;  // likewise; `formula` has its text, and no rule
   std::optional<StageMistake> stages;           // likewise; of a Fourier transform
+  std::shared_ptr<const CaseChange> first;      // another mistake, to whose case the formula's change is made
 };
 
 // Likeliest first: all other values of the attributes (each choice of a name and of a flag, integers off by one, and

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/tools/explain/cause.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <span>
 
 #include "harness/core/data/infinity.h"
@@ -188,6 +184,7 @@ class FoundCauses {
   }
   bool IsFull() const { return all_.size() == kMostCauses; }
   bool Explains() const { return !all_.empty(); }
+  bool IsEmpty() const { return all_.empty() && of_places_.empty(); }
   bool Knows(const CaseChange& change) const {
     const auto is_it = [&](const Cause& cause) { return !change.key.empty() && cause.change.key == change.key; };
     return std::ranges::any_of(all_, is_it) || std::ranges::any_of(of_places_, is_it);
@@ -346,10 +343,54 @@ Reach Explain(const WrongResult& result, const CaseChange& change, ResultFit& fi
   return result.op.CheckInputs(*problem, inputs) ? FindReach(result, *problem, inputs, meant, &fit) : Reach::kNothing;
 }
 
+// The case of a mistake, to which another one may be made.
+struct CaseOfMistake {
+  Problem problem;
+  std::vector<Tensor> inputs;
+};
+std::optional<CaseOfMistake> MakeMistake(const WrongResult& result, const CaseChange& change) {
+  std::optional<Problem> problem = ChangeCase(result.op, result.problem, change);
+  if (!problem || problem->inputs.size() != result.inputs.size()) return std::nullopt;
+  std::vector<Tensor> inputs;
+  if (change.key.empty()) {
+    inputs = ChangeInputs(result.inputs, change);
+  } else {
+    for (const Tensor& input : result.inputs) inputs.push_back(input.Clone());
+  }
+  if (!result.op.CheckInputs(*problem, inputs)) return std::nullopt;
+  return CaseOfMistake{*std::move(problem), std::move(inputs)};
+}
+
+// Mistakes of an attribute or an operand beside one of the formula. So many pairs are tried that some come near a few
+// places: all elements have to hold by both.
+void FindTwoMistakes(const WrongResult& result, FoundCauses& causes) {
+  if (dynamic_cast<const FormulaOperator*>(&result.op) == nullptr || !IsSmall(result.problem)) return;
+  const std::vector<CaseChange> usual = ListFormulaChanges(result.op, result.problem);
+  for (const CaseChange& first : ListChanges(result.op, result.problem)) {
+    const std::optional<CaseOfMistake> made = MakeMistake(result, first);
+    if (!made) continue;
+    const WrongResult as = As(result, result.op, made->problem, made->inputs, result.got);
+    const NearElements near(as);
+    for (CaseChange second : first.key.empty() ? usual : ListFormulaChanges(result.op, made->problem)) {
+      if (result.work->IsOver() || causes.IsFull()) return;
+      ResultFit fit;
+      if (ExplainByFormula(as, *second.formula, near, fit) != Reach::kAll) continue;
+      second.first = std::make_shared<const CaseChange>(first);
+      causes.Add(std::move(second), Reach::kAll, fit);
+    }
+  }
+}
+
 // How a change that was found for a result, maybe another one, explains this one. Precondition: it has `places`, and
 // the change is no narrowing.
 Reach ReachOf(const WrongResult& result, const CaseChange& change) {
   ResultFit fit;
+  if (change.first != nullptr) {
+    const std::optional<CaseOfMistake> made = MakeMistake(result, *change.first);
+    CaseChange second = change;
+    second.first = nullptr;
+    return made ? ReachOf(As(result, result.op, made->problem, made->inputs, result.got), second) : Reach::kNothing;
+  }
   if (!change.formula) return Explain(result, change, fit);
   const bool is_formula = dynamic_cast<const FormulaOperator*>(&result.op) != nullptr;
   for (const Form& form : FormsOf(result.problem, result.inputs, result.got)) {
@@ -377,7 +418,8 @@ bool IsMadeByNarrowing(const WrongResult& other, const formula::Narrowing& narro
 // How far a change that explains a result agrees with another one of the kernel. Other roundings than those inside of
 // the formula leave exact data as they are, which then say nothing of them.
 Reach ReachBeside(const WrongResult& beside, const CaseChange& change, Reach reach) {
-  if (change.narrowing) return IsMadeByNarrowing(beside, *change.narrowing) ? reach : Reach::kNothing;
+  const bool is_one_place = reach == Reach::kWrongPlaces && beside.is_right;  // which may be right on a twin
+  if (change.narrowing) return is_one_place || IsMadeByNarrowing(beside, *change.narrowing) ? reach : Reach::kNothing;
   const bool is_few_bits =
       change.kind == OperandChange::kInt8 || change.kind == OperandChange::kE4M3 || change.kind == OperandChange::kE5M2;
   const bool is_rounding = is_few_bits || (change.output && change.output->kind == OutputChange::Kind::kRounded);
@@ -386,17 +428,6 @@ Reach ReachBeside(const WrongResult& beside, const CaseChange& change, Reach rea
 }
 
 }  // namespace
-
-ResultFit MeasureFit(const ElementJudge& judge, const ErrorMetrics& metrics, const Tensor& got) {
-  const std::vector<double> values = got.ToDoubles();
-  ResultFit fit{
-      .values = std::ssize(values), .wrong = metrics.violations + metrics.nonfinite_mismatch, .rms = metrics.rms_err};
-  for (int64_t i = 0; i < fit.values; ++i) {
-    const double rounded = judge.Rounded(i), value = values[static_cast<size_t>(i)];
-    fit.equal += value == rounded || (std::isnan(value) && std::isnan(rounded)) ? 1 : 0;
-  }
-  return fit;
-}
 
 std::vector<Cause> FindCauses(const WrongResult& wrong, SearchWork& work) {
   if (IsConstant(wrong.got[wrong.output]) || Holds(wrong, wrong.problem, wrong.inputs)) return {};
@@ -441,6 +472,7 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, SearchWork& work) {
   // An operand of zeros or ones may be the same as a formula without it, and says it more plainly.
   if (!causes.Explains()) FormulaCauses(result, say_little, causes).Find();
   add_stored(false);
+  if (causes.IsEmpty() && !say_little) FindTwoMistakes(result, causes);
   return causes.Take();
 }
 
@@ -462,22 +494,6 @@ bool IsCause(const WrongResult& wrong, const CaseChange& change) {
   WrongResult result = wrong;
   result.places = &places;
   return ReachOf(result, change) != Reach::kNothing;
-}
-
-std::string DescribeCause(const Problem& problem, const Cause& cause, const AttributeText& attribute) {
-  const std::string what = cause.change.key.empty() ? DescribeChange(problem, cause.change) : attribute(cause.change);
-  return cause.where_wrong ? what + " where it is wrong" : what;
-}
-
-std::string DescribeCauses(const Problem& problem, const std::vector<Cause>& causes, const AttributeText& attribute) {
-  std::vector<std::string> texts;
-  for (const Cause& cause : causes) texts.push_back(DescribeCause(problem, cause, attribute));
-  return texts.empty() ? "" : fmt::format("; it is the right result of {}", fmt::join(texts, ", or of "));
-}
-
-bool IsSmall(const Problem& problem) {
-  constexpr double kFlops = 1e7, kBytes = 0x1p19;
-  return problem.flops < kFlops && problem.bytes < kBytes;
 }
 
 }  // namespace assay

@@ -294,7 +294,6 @@ bool MakesResult(const FormulaOfResult& formula, const WrongResult& result, cons
 std::vector<NarrowedNode> FindNarrowedNodes(const FormulaOfResult& formula, const WrongResult& result) {
   std::vector<NarrowedNode> found;
   NarrowingSearch search(formula, result);
-  const bool is_wide = FormatOf(result.got[result.output].dtype()).precision >= kBitsOfF32;
   for (const Narrowing& narrowing : ListNarrowings(formula.graph)) {
     if (search.IsOver()) break;
     ResultFit fit;
@@ -305,7 +304,7 @@ std::vector<NarrowedNode> FindNarrowedNodes(const FormulaOfResult& formula, cons
              of.narrowing.bits == narrowing.bits;
     });
     // f16 and tf32 have as many bits, and tell by their exponents alone, which e4m3 and e5m2 are always said to have.
-    const bool may_be_tf32 = narrowing.bits == kBitsOfTF32 && !narrowing.format && is_wide;
+    const bool may_be_tf32 = narrowing.bits == kBitsOfTF32 && !narrowing.format;
     const bool is_as_near = known != found.end() && fit.rms == known->fit.rms;
     if (known != found.end() && fit.rms > known->fit.rms) continue;
     const std::string format = !may_be_tf32 ? FormatText(narrowing.bits) : is_as_near ? "f16 or tf32" : "tf32";
