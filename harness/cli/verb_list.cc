@@ -28,7 +28,8 @@ std::string AttrText(const AttrDef& attr) {
   std::string text = fmt::format("  {:<12} {:<9}", attr.key, types[static_cast<int>(attr.type)]);
   text += attr.default_value.empty() ? "required" : "default " + attr.default_value;
   // An integer that is no flag may have other values than generated cases have.
-  const bool is_open = attr.type == AttrType::kInt && attr.choices != std::vector<std::string>{"0", "1"};
+  const auto is_of_flag = [](const std::string& choice) { return choice == "0" || choice == "1"; };
+  const bool is_open = attr.type == AttrType::kInt && !std::ranges::all_of(attr.choices, is_of_flag);
   if (!attr.choices.empty())
     text += fmt::format("  {} {}", is_open ? "such as" : "one of", fmt::join(attr.choices, "|"));
   return text + (attr.doc.empty() ? "" : "  " + attr.doc);
