@@ -146,7 +146,7 @@ std::string ExplainExecutions(const PreparedCase& data, const Attempt& attempt) 
     const auto wrong = std::ranges::count_if(found.runs, is_wrong);
     const bool is_all = wrong == std::ssize(found.runs);
     bool is_other = wrong > 0 && !is_all;
-    if (is_all && kept.size() > 1 && !data.whole && !IsInt(data.problem.outputs[k].dtype)) {
+    if (is_all && kept.size() > 1 && !data.whole && IsSmall(data.problem) && !IsInt(data.problem.outputs[k].dtype)) {
       const Golden& golden = data.outputs[k].golden;
       const BoundModel bound = data.op->Bound(data.problem, k, golden, attempt.contract);
       const ElementJudge judge(golden, bound, attempt.contract, data.problem.outputs[k].dtype);
