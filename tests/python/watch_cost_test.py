@@ -206,7 +206,7 @@ class Queued(unittest.TestCase):
         self.assertEqual(sum(w.unjudged.values()) + len(w.failures), 1, str(w))
 
     def test_later_steps(self):
-        """Of networks in training, a fault in the third step, whose small calls wait for each other, is the first that is named; other steps have
+        """A fault in the third step of networks in training, whose small calls wait for each other, is the first that is named; other steps have
         none."""
         for kind in watched_models.MODELS:
             torch.manual_seed(0)
