@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,8 @@ import assay
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 if HAS_TORCH:
     import torch
+    import watch_test
+    import watched_models
     from assay.models import _deviations, _layer_proofs, _proofs, _queue  # noqa: F401  (it adds proofs)
     from assay.models._calls import Call
     from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
@@ -201,6 +204,30 @@ class Queued(unittest.TestCase):
                 x.exp()
         self.assertEqual([node.index for node in w.nodes if not node.failed], [1, 2, 3, 5], str(w))
         self.assertEqual(sum(w.unjudged.values()) + len(w.failures), 1, str(w))
+
+    def test_later_steps(self):
+        """A fault in the third step of networks in training, whose small calls wait for each other, is the first that is named; other steps have
+        none."""
+        for kind in watched_models.MODELS:
+            torch.manual_seed(0)
+            model, given, fault = kind().train(), kind.example(), watch_test.Fault()
+
+            def step():
+                fault.seen = 0
+                model.zero_grad()
+                model(*given).square().mean().backward()
+
+            with fault, assay.watch() as w:
+                step(), step()
+                self.assertEqual(w.failures, [], str(w))
+                calls = w.calls
+                fault.place, fault.change = random.Random(kind.__name__).randrange(fault.seen), watch_test._last_row_doubled
+                while not fault.changed:  # a row of zeros is none to change
+                    step()
+                    fault.place += 1
+            with self.subTest(network=kind.__name__):
+                self.assertEqual((w.first_wrong or w.first_weaker).op.rstrip("_"), fault.changed.rstrip("_"), str(w))
+                self.assertGreater((w.first_wrong or w.first_weaker).index, calls)
 
     def test_signs_of_zeros(self):
         """Constants that compare equal are no equal calls."""

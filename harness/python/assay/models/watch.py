@@ -22,6 +22,7 @@ from ._deviations import Deviations, furthest
 from ._nodes import Node as Node, joined, kept as kept, node_of_moves, node_of_plan, node_of_slice, proven_later, stays_finite
 from ._proofs import measure, proof_of, prove
 from ._queue import MOST_FAILURES, Entry, Plan, Queue
+from ._report import make_folder
 from ._rules import Exact, Question, Unjudged, is_tensor
 from ._sites import Site, Sites
 from ._slices import Slices
@@ -44,7 +45,7 @@ class Watch:
         if contract is not None:
             _demand_contract(contract)
         if folder is not None:
-            _make_folder(folder)
+            make_folder(folder)
         self.sample, self.every, self.contract, self.most_kept, self.on_node = sample, every, contract, most_kept, on_node
         self._nodes: list[Node] = []
         self.calls = 0  # that had arithmetic or moved elements
@@ -382,11 +383,7 @@ class Watch:
         nodes, left, proof = list[Node](), [], proof_of(call) if self.contract is None else None
         for arguments, outputs in slices.pieces:
             part = call.part(arguments)
-            try:
-                is_proven = proof is not None and prove(proof, part, outputs, _MOST_OF_SLICE) is not None
-            except Exception:  # the proof does not take such operands; a judgement says more
-                is_proven = False
-            if is_proven:
+            if proof is not None and _is_proven(proof, part, outputs):
                 nodes.append(node_of_slice(sum(outputs[place].numel() for place in proof.groups[0] if outputs[place] is not None), proof))
             else:
                 left.append((arguments, outputs))
@@ -448,6 +445,13 @@ _MOST_PLANS = 1 << 14
 _plans: dict[Any, str] = {}  # operators of functions that were traced
 
 
+def _is_proven(proof: Any, part: Call, outputs: list[Any]) -> bool:
+    try:
+        return prove(proof, part, outputs, _MOST_OF_SLICE) is not None
+    except Exception:  # the proof does not take such operands; a judgement says more
+        return False
+
+
 def _planned(question: Question) -> Any:
     """The operator, traced once for all questions of one plan."""
     if question.plan is None:
@@ -458,14 +462,6 @@ def _planned(question: Question) -> Any:
             _plans.clear()  # other threads have what they have taken
         operator = _plans[question.plan] = take_function(question.op, question.inputs, question.outputs, {})[0]  # type: ignore[arg-type]
     return operator
-
-
-def _make_folder(folder: Any) -> None:
-    """Raises UsageError before anything is judged that could not be saved."""
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except (OSError, TypeError) as error:
-        raise UsageError(f"watch: folder={folder!r} cannot be made: {error}; give another one") from None
 
 
 def _demand_contract(contract: str) -> None:
