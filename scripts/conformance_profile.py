@@ -22,7 +22,7 @@ MOST = 2450
 MOST_OF_A_DESIGN = 80
 LARGEST_GB = 0.015  # that a case takes; larger ones of formulas would take half of the time
 # Operators whose twins take a second each: one case of each list of types.
-SLOW = ("alibi_attention", "attention_lse", "paged_decode", "ragged_attention", "sink_attention")
+SLOW = ("alibi_attention", "attention_lse", "gated_delta_rule", "paged_decode", "ragged_attention", "sink_attention")
 # Results that are zeros or unbounded whatever the seed is, so that the case shows nothing.
 LEFT_OUT = re.compile("dequantize/.*fill=extremes|(mul|div|log1p)/f32/n=2049/fill=subnormal")
 HEADER = """# SPDX-License-Identifier: Apache-2.0
