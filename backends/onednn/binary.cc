@@ -39,7 +39,12 @@ const Function2& FunctionOf2(const plugin::OpDesc& op) {
   return *std::ranges::find(kFunctions2, op.name(), &Function2::op);
 }
 
+bool TakesBytes(const Function2& function) {
+  return function.is_comparison || function.algorithm == binary_max || function.algorithm == binary_min;
+}
+
 std::string BinaryContract(const plugin::OpDesc& op, const std::string&) {
+  if (IsByteType(op.inputs()[0].dtype)) return "acc=i32;det=yes";
   return WithFlush("f32acc;det=yes" + std::string(FunctionOf2(op).fields), op);
 }
 
@@ -60,7 +65,8 @@ Problem BinaryProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
   const Function2& function = FunctionOf2(op);
   op.MayIgnore({"n", "rows", "per"});
   const plugin::Tensor &x = op.inputs()[0], &y = op.inputs()[1], &z = op.outputs()[0];
-  if (!IsComputed(x.dtype) || y.dtype != x.dtype || z.dtype != (function.is_comparison ? plugin::kBool8 : x.dtype)) {
+  const bool is_taken = IsComputed(x.dtype) || (IsByteType(x.dtype) && TakesBytes(function));
+  if (!is_taken || y.dtype != x.dtype || z.dtype != (function.is_comparison ? plugin::kBool8 : x.dtype)) {
     throw plugin::Unsupported("{} {} is not offered: oneDNN on CPUs computes f32 and bf16", op.name(), op.DTypesText());
   }
   return OrUnsupported(op.name() + " " + op.DTypesText() + " with these strides", [&] {
@@ -83,7 +89,8 @@ Problem BinaryProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
 std::vector<Row> MakeBinaryRows() {
   std::vector<Row> rows;
   for (const Function2& function : kFunctions2) {
-    rows.push_back({{function.op, kOneDnnTypes, ""}, BinaryContract, Alone<BinaryProblem>});
+    const plugin::Types types = TakesBytes(function) ? plugin::Types(kTypesWithBytes) : plugin::Types(kOneDnnTypes);
+    rows.push_back({{function.op, types, ""}, BinaryContract, Alone<BinaryProblem>});
   }
   return rows;
 }

@@ -72,6 +72,7 @@ EltwiseFunction WithAttributes(const Function& function, const plugin::OpDesc& o
 }
 
 std::string ElementwiseContract(const plugin::OpDesc& op, const std::string& implementation) {
+  if (IsByteType(op.inputs()[0].dtype)) return "acc=i32;det=yes";
   const Function& function = FunctionOf(op);
   const bool is_reference = implementation.starts_with("ref");
   std::string_view fields = is_reference ? function.of_reference : function.of_vectors;
@@ -85,7 +86,8 @@ std::string ElementwiseContract(const plugin::OpDesc& op, const std::string& imp
 // All operands in one type and one layout.
 Md LayoutOfAll(const plugin::OpDesc& op) {
   const plugin::Tensor& x = op.inputs()[0];
-  if (!IsComputed(x.dtype) || !op.AllTypes([&](plugin::DType dtype) { return dtype == x.dtype; })) {
+  const bool is_taken = IsComputed(x.dtype) || (op.name() == "relu" && IsByteType(x.dtype));
+  if (!is_taken || !op.AllTypes([&](plugin::DType dtype) { return dtype == x.dtype; })) {
     throw plugin::Unsupported("{} {} is not offered: oneDNN on CPUs computes f32 and bf16", op.name(), op.DTypesText());
   }
   const Md layout = MdOf(x);
@@ -133,7 +135,13 @@ std::vector<Row> MakeRows() {
   std::vector<Row> rows = {{{"gelu_backward", kOneDnnTypes, ""}, ElementwiseContract, Alone<GradientProblem>}};
   for (const Function& function : kFunctions) {
     const bool has_bf16 = function.function.algorithm != eltwise_round;
-    rows.push_back({{function.op.data(), plugin::Types(kOneDnnTypes).first(has_bf16 ? 2 : 1), ""},
+    const bool has_bytes = function.op == "relu";
+    rows.push_back({{function.op.data(),
+                     plugin::Types(kTypesWithBytes)
+                         .first(has_bytes  ? 3
+                                : has_bf16 ? 2
+                                           : 1),
+                     ""},
                     ElementwiseContract,
                     Alone<ElementwiseProblem>});
   }

@@ -21,6 +21,11 @@ struct Row : plugin::Columns {
 };
 
 inline constexpr plugin::DType kOneDnnTypes[] = {plugin::kF32, plugin::kBF16};
+// Types of functions that choose among bytes. Other functions saturate, where the operators wrap around.
+inline constexpr plugin::DType kTypesWithBytes[] = {plugin::kF32, plugin::kBF16, plugin::kI8, plugin::kU8};
+inline bool IsByteType(plugin::DType dtype) {
+  return dtype == plugin::kI8 || dtype == plugin::kU8;
+}
 
 // The rows of one file each. What makes problems and plans throws Unsupported with the reason when oneDNN has no
 // implementation.

@@ -19,6 +19,8 @@ inline constexpr double kDeviceExpUlp = 3 + 2 * 104;
 // also covers a division next to them (kDivisionUlp is larger than either).
 inline constexpr double kOwnFunctionUlp = 2;
 inline constexpr double kOwnTanhUlp = 6;
+inline constexpr double kOwnErfUlp = 8;
+inline constexpr double kOwnTurnUlp = 4;  // sin and cos
 
 struct Declaration {
   double math = 0;          // ulp; 0: no function is called

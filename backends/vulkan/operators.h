@@ -21,6 +21,8 @@ std::span<const Row> ConvRows();
 std::span<const Row> FftRows();
 std::span<const Row> LineRows();
 std::span<const Row> PointRows();
+std::span<const Row> RopeRows();
+std::span<const Row> PoolRows();
 
 // Loop nests as the shaders read them (shaders/axes.glsl).
 inline constexpr size_t kMaxAxes = 8;

@@ -52,6 +52,10 @@ constexpr Point kPoints[] = {
     {"sub", 0},
     {"tanh", kOwnTanhUlp},
     {"trunc", 0},
+    {"log", kOwnFunctionUlp},
+    {"sin", kOwnTurnUlp},
+    {"cos", kOwnTurnUlp},
+    {"erf", kOwnErfUlp},
 };
 
 const Point& PointOf(const plugin::OpDesc& op) {
@@ -86,7 +90,7 @@ Recipe PointRecipe(const Facts& facts, const plugin::OpDesc& op) {
   p.a = BitsOf(op, point.a), p.b = BitsOf(op, point.b);
   const uint32_t lanes = LanesFor(facts, z.Elements()), number = static_cast<uint32_t>(&point - kPoints);
   KernelSpec kernel{"points", VariantFor(op), Constants(lanes, {x.dtype, y.dtype, z.dtype}, {number})};
-  constexpr uint64_t kMostTerms = 22;  // of a series
+  constexpr uint64_t kMostTerms = 64;  // of a series
   return {{{std::move(kernel),
             BytesOf(p),
             {In(0), In(static_cast<int>(op.inputs().size()) - 1), Out()},
@@ -103,6 +107,8 @@ std::string PointWhyNot(const Facts&, const plugin::OpDesc& op) {
   }
   if (op.name() == "gelu" && op.AttrString("approx") != "tanh")
     return "there is no erf here: gelu has approx=tanh alone";
+  const bool turns = op.name() == "sin" || op.name() == "cos";
+  if (turns && VariantFor(op) == Variant::kF64) return "sin and cos are reduced in f32 alone here";
   const int64_t elements = op.outputs()[0].Elements();
   if (elements == 0 || elements > UINT32_MAX) return fmt::format("{} elements", elements);
   return FloatTypesWhyNot(op);

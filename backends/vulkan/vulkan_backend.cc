@@ -9,8 +9,9 @@ namespace vulkan {
 namespace {
 
 std::span<const Row> Rows() {
-  static const std::vector<Row> all = plugin::JoinRows<Row>(
-      {MatmulRows(), ReduceRows(), SoftmaxRows(), AttentionRows(), ConvRows(), FftRows(), LineRows(), PointRows()});
+  static const std::vector<Row> all =
+      plugin::JoinRows<Row>({MatmulRows(), ReduceRows(), SoftmaxRows(), AttentionRows(), ConvRows(), FftRows(),
+                             LineRows(), PointRows(), RopeRows(), PoolRows()});
   return all;
 }
 

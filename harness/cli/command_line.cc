@@ -48,7 +48,7 @@ const VerbGroup kVerbs[] = {
     {"Investigate",
      {AddExplainVerb, AddDiffVerb, AddShrinkVerb, AddHistoryVerb, AddBisectVerb, AddFingerprintVerb, AddAlignVerb,
       AddModelVerb}},
-    {"Look", {AddListVerb, AddBackendsVerb, AddReportVerb, AddCompareVerb}},
+    {"Look", {AddListVerb, AddBackendsVerb, AddInventoryVerb, AddReportVerb, AddCompareVerb}},
     {"Exchange", {AddDefineVerb, AddInputsVerb, AddImportVerb, AddMergeVerb, AddBundleVerb, AddVerifyVerb}},
     {"Maintain", {AddCheckPluginVerb, AddExpectationsVerb, AddGoldenVerb, AddPowerVerb}},
 };

@@ -138,7 +138,7 @@ Rows MakeBackendsRows() {
        {.value = "PATH", .everyday = true}},
       {"--framework",
        Field<&RunOptions::backend, &BackendOptions::frameworks>(),
-       "torch, onnxruntime, jax, openvino, tinygrad, tensorflow or numpy, comma separated: that framework of the "
+       "torch, onnxruntime, jax, openvino, tinygrad, tensorflow, numpy or gloo, comma separated: that framework of the "
        "interpreter as a "
        "backend; functions of --operators are kernels of it",
        {.value = "NAME", .separator = ',', .everyday = true}},

@@ -27,7 +27,10 @@ std::string AttrText(const AttrDef& attr) {
   const char* types[] = {"int", "float", "name", "dims 2x3", "axes 0+1"};
   std::string text = fmt::format("  {:<12} {:<9}", attr.key, types[static_cast<int>(attr.type)]);
   text += attr.default_value.empty() ? "required" : "default " + attr.default_value;
-  if (!attr.choices.empty()) text += fmt::format("  one of {}", fmt::join(attr.choices, "|"));
+  // An integer that is no flag may have other values than generated cases have.
+  const bool is_open = attr.type == AttrType::kInt && attr.choices != std::vector<std::string>{"0", "1"};
+  if (!attr.choices.empty())
+    text += fmt::format("  {} {}", is_open ? "such as" : "one of", fmt::join(attr.choices, "|"));
   return text + (attr.doc.empty() ? "" : "  " + attr.doc);
 }
 

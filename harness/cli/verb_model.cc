@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay model: each node of a model of ONNX judged from its own operands, by the module assay in the user's Python,
 // which this process becomes. Exit codes: 0 ok, 1 wrong results, 2 usage, 3 no runtime, 4 nothing judged.
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
-#include <filesystem>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "harness/cli/number_option.h"
+#include "harness/cli/python_script.h"
 #include "harness/cli/verbs.h"
-#include "harness/core/base/json_text.h"
-#include "harness/engine/device/interpreter.h"
 
 namespace assay::cli {
 namespace {
@@ -29,21 +22,10 @@ struct ModelOptions {
 };
 
 int Become(const ModelOptions& options) {
-  const auto modules = FindModules();
-  if (!modules) return Complain(kExitHarness, modules.error().message);
   const Json settings = {{"file", options.file},         {"inputs", options.inputs}, {"provider", options.provider},
                          {"contract", options.contract}, {"out", options.out},       {"sample", options.sample},
                          {"seed", options.seed},         {"fused", options.fused}};
-  std::vector<std::string> words = {ChoosePython(options.python), (*modules / "assay/_model_script.py").string(),
-                                    DumpJson(settings)};
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  execvp(pointers[0], pointers.data());
-  return Complain(kExitUsage,
-                  fmt::format("the interpreter {} cannot be run: {}; name one of CPython 3.10 or later with "
-                              "--python PATH",
-                              words[0], std::strerror(errno)));
+  return BecomeScript("_model_script.py", settings, options.python);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ void AddRunVerb(CLI::App& app, Action& action);
 void AddExploreVerb(CLI::App& app, Action& action);
 void AddBisectVerb(CLI::App& app, Action& action);
 void AddModelVerb(CLI::App& app, Action& action);
+void AddInventoryVerb(CLI::App& app, Action& action);
 void AddFingerprintVerb(CLI::App& app, Action& action);
 void AddAlignVerb(CLI::App& app, Action& action);
 void AddJudgeVerb(CLI::App& app, Action& action);

@@ -7,6 +7,7 @@
 
 #include "harness/core/base/multiversion.h"
 #include "harness/core/data/fill/portable_math.h"
+#include "ops/formula/floor_quotients.h"
 #include "ops/formula/library_functions.h"
 
 namespace assay::formula {
@@ -59,13 +60,6 @@ constexpr FunctionInfo kInfo[] = {
     {"cbrt", 1},
 };
 
-// The rounded quotient may be an integer that the exact one is below: the rest then has the other sign.
-inline double FloorQuotient(double x, double y) {
-  if (std::isinf(y) && std::isfinite(x)) return x != 0 && (x < 0) != (y < 0) ? -1 : 0;
-  const double quotient = std::floor(x / y), rest = std::fma(-quotient, y, x);
-  return rest != 0 && (rest < 0) != (y < 0) && std::isfinite(quotient) ? quotient - 1 : quotient;
-}
-
 ASSAY_MULTIVERSION void ArithmeticValues(Function function, const double* x, const double* y, double* z, int64_t n) {
   switch (function) {
     case Function::kAdd:
@@ -84,7 +78,7 @@ ASSAY_MULTIVERSION void ArithmeticValues(Function function, const double* x, con
       for (int64_t i = 0; i < n; ++i) z[i] = std::pow(x[i], y[i]);
       break;
     case Function::kFloorDivide:
-      for (int64_t i = 0; i < n; ++i) z[i] = FloorQuotient(x[i], y[i]);
+      FloorQuotients(x, y, z, n);
       break;
     case Function::kMaximum:  // NaN wins
       for (int64_t i = 0; i < n; ++i) z[i] = x[i] > y[i] || x[i] != x[i] ? x[i] : y[i];

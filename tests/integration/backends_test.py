@@ -136,6 +136,17 @@ class Backends(OwnFolder):
         self.assertIn("libassay_cpu.so is not in lib/assay/plugins", reasons["cpu"])
         self.assertEqual(done.returncode, 4)
 
+    def test_onednn_chooses_among_bytes_and_adds_none(self):
+        """Sums of bytes saturate there, and the operator wraps around."""
+        del self.env["ASSAY_PLUGIN_FILES"]
+        if not any(b["backend"] == "onednn" and b["usable"] for b in json.loads(self.assay("backends", "--json").stdout)):
+            self.skipTest("no oneDNN")
+        cases = ("maximum/i8/n=257", "minimum/u8/n=257", "less/i8-i8-bool/n=257", "relu/i8/n=257", "add/i8/n=257")
+        words = [word for case in cases for word in ("--case", f"{case}/fill=extremes/seed=0")]
+        self.assay("run", *words, "--backend", "onednn", "--no-perf", "--out", "o-bytes")
+        records = [json.loads(line) for line in (self.dir / "o-bytes" / "results.jsonl").read_text().splitlines()]
+        self.assertEqual([{r["verdict"] for r in records if r["case_id"].startswith(case)} for case in cases], 4 * [{"pass"}] + [{"unsupported"}])
+
     def test_casts_to_integers_say_why_onednn_has_none(self):
         del self.env["ASSAY_PLUGIN_FILES"]
         if not any(b["backend"] == "onednn" and b["usable"] for b in json.loads(self.assay("backends", "--json").stdout)):

@@ -61,6 +61,9 @@ class BadInput(Cli):
         listed = self.assay("list", "ops", "cast", "sub", "--verbose").stdout  # also those that no generated case has
         self.assertRegex(listed, r"\n  types .* i32-i8, .* bool-f32, .*\n")
         self.assertRegex(listed, r"\n  types        f32, bf16, f16, f64, i8, u8, i16, i32, i64\n")
+        listed = self.assay("list", "ops", "stft", "layer_norm", "--verbose").stdout  # any hop is taken, and a flag is 0 or 1
+        self.assertRegex(listed, r"\n  hop .* such as 1\|3 ")
+        self.assertRegex(listed, r"\n  stats .* one of 0\|1 ")
         self.fails(2, "matmull", "list", "ops", "matmull")
         listed = self.assay("list", "ops", "softmax", "--op", "matmul,conv").stdout
         self.assertEqual(sorted(line.split()[0] for line in listed.splitlines()), ["conv", "matmul", "softmax"])

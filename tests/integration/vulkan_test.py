@@ -123,6 +123,23 @@ class Validation(Vulkan):
         self.layer_is_silent()
 
 
+class Formulas(Vulkan):
+    def test_functions_windows_norms_and_turned_pairs(self):
+        """In f32, f16 and f64, one small case each: every operator passes, with the types that it has."""
+        self.need_device()
+        attributes = {"log": "n=2049", "sin": "n=2049", "cos": "n=2049", "erf": "n=2049", "rope": "b=2,l=7,h=3,d=10", "rope_backward": "b=2,l=7,h=3,d=10",
+                      "avg_pool": "n=2,c=3,h=9,w=7,k=3,pad=1,count_pad=1", "lp_pool": "n=2,c=3,h=9,w=7,k=3,pad=1",
+                      "max_pool": "n=2,c=3,h=9,w=7,k=3,pad=1", "adaptive_avg_pool": "n=2,c=3,h=9,w=7,oh=4,ow=5",
+                      "group_norm": "b=3,g=2,c=3,n=40", "instance_norm": "n=2,c=3,s=65", "batch_norm": "n=2,c=3,s=65"}
+        cases = [f"{op}/{dtype}/{text}/fill=normal/seed=0" for op, text in attributes.items() for dtype in ("f32", "f16", "f64")]
+        cases.append("sin/f32/n=2049/fill=large/seed=0")  # numbers whose 24 bits lie far above those that a turn needs
+        done, records = self.run_cases(*(word for case in cases for word in ("--case", case)))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        passed = {r["case_id"] for r in records if r["verdict"] == "pass"}
+        refused = {r["case_id"] for r in records if r["verdict"] == "unsupported"}
+        self.assertEqual((len(passed), refused), (len(cases) - 2, {case for case in cases if case.startswith(("sin/f64", "cos/f64"))}))
+
+
 class Loops(Vulkan):
     def implementations(self, k):
         done, records = self.run_cases("--case", f"matmul/f32/m=8,n=8,k={k}/fill=normal/seed=0")

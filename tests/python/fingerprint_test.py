@@ -92,6 +92,18 @@ KERNELS = """
         y[np.isinf(x)] = np.nan
         return y
 
+    def pattern(bits):
+        return np.array([bits], np.uint32).view(np.float32)[0]
+
+    # Two results in the wrong order; that of the first number of a part is seen beside the last one of the part before.
+    @assay.kernel("abs", contract="f32acc", dtypes=["f32"])
+    def dips(x):
+        y = np.abs(x)
+        y[x == pattern(600 * 2 ** 21)] = pattern(600 * 2 ** 21 - 3)
+        y[x == -pattern(600 * 2 ** 21 + 7)] = pattern(600 * 2 ** 21 + 9)
+        y[x == 0] = -0.0
+        return y
+
     register("by_batch", lambda a, b: in_lanes(products(a, b), 1 if a.shape[0] < 4 else 4))
 
     register("promises", lambda a, b: in_lanes(products(a, b), 1 if a.shape[0] < 4 else 4), "f32acc;batchinv=yes")
@@ -298,7 +310,43 @@ class Fingerprint(Program):
             self.assertEqual(wrong["wrong_order"] > 0, "f16" in case)  # those of f32 lie further apart than the fault
         done = self.take(case="tanh/f16/n=65536/fill=normal/seed=0")
         self.assertRegex(done.stdout, r"accuracy +0\.\d+ ulp at most, at x = .*; all of 65536 results are correctly rounded")
-        self.assertRegex(done.stdout, r"inf and NaN +2 are wrong, first at x = -inf")
+        self.assertRegex(done.stdout, r"inf and NaN +2 are wrong, first at x = inf")
+
+    def test_all_numbers_of_a_16_bit_type_and_zeros_of_the_other_sign(self):
+        case = "tanh/f16/n=5/fill=normal/seed=0"  # whatever n it has
+        right, wrong = (self.passports("--exhaustive", case=case)[name] for name in ("right", "wrong"))
+        self.assertEqual((right["inputs"], right["not_correctly_rounded"], right["wrong_zero"]), (65536, 0, 0))
+        self.assertEqual((wrong["inputs"], wrong["not_correctly_rounded"], wrong["wrong_nan"], wrong["wrong_inf"]), (65536, 1, 2, 0))
+
+    def test_zeros_have_the_sign_of_the_numbers_beside_them(self):
+        for op in ("sin", "tan", "relu", "silu", "hardswish", "gelu"):
+            done = self.assay("fingerprint", "--exhaustive", "--backend", "cpu", "--impl", "direct", "--op", op, "--dtype", "f16", "--json")
+            found = {p["case"].partition("/")[0]: p["wrong_zero"] for p in json.loads(done.stdout)["passports"]}
+            self.assertEqual(found[op], 0, op)
+
+    def test_all_numbers_of_f32_in_parts(self):
+        def part(shard, *words):
+            return self.passports("--exhaustive", "--shard", shard, *words, case="abs/f32/n=1/fill=normal/seed=0")["dips"]
+
+        def found(passport):
+            return [passport[key] for key in ("inputs", "not_correctly_rounded", "wrong_zero", "wrong_order", "asymmetric", "parts")]
+        inputs = 2 ** 22
+        self.assertEqual(found(part("0/1024", "--out", "parts")), [inputs, 0, 2, 0, 0, "1/1024"])
+        self.assertEqual(found(part("599/1024")), [inputs, 0, 0, 0, 0, "1/1024"])
+        self.assertEqual(found(part("600/1024", "--out", "parts")), [2 * inputs, 2, 2, 2, 2, "2/1024"])
+        kept, = (self.dir / "parts").glob("*.600of1024.json")
+        text = kept.read_text()
+        kept.write_text(text.replace('"max_ulp": "2"', '"max_ulp": "77"'))
+        self.assertEqual(part("600/1024", "--out", "parts")["max_ulp"], 77)  # it is read, and not measured again
+        for broken, words in (("{}", "remove it"), (text.replace('"inputs"', '"input"'), "inputs is missing or no number"),
+                              (text.replace("f32acc", "f64"), "give another folder")):
+            kept.write_text(broken)
+            done = self.take("--exhaustive", "--shard", "600/1024", "--out", "parts", case="abs/f32/n=1/fill=normal/seed=0", code=2)
+            self.assertIn(words, done.stderr)
+
+    def test_what_has_no_exhaustive_measurement(self):
+        for case, text in (("exp/f64/n=5/fill=normal/seed=0", "f64 has 2^64 numbers"), ("add/f32/n=5/fill=normal/seed=0", "maps no single elements")):
+            self.assertIn(text, self.take("--exhaustive", case=case, code=2).stderr)
 
     def test_numpys_sum_is_predicted_to_the_bit(self):
         passport = self.passports("--impl", "numpys", case=REDUCE)["numpys"]

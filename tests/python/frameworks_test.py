@@ -17,7 +17,7 @@ from assay.frameworks._masks import visible
 
 class Names(unittest.TestCase):
     def test_an_unknown_framework_lists_those_that_there_are(self):
-        with self.assertRaisesRegex(assay.UsageError, "called 'troch'; there are torch, onnxruntime, jax, openvino, tinygrad, tensorflow, numpy$"):
+        with self.assertRaisesRegex(assay.UsageError, "called 'troch'; there are torch, onnxruntime, jax, openvino, tinygrad, tensorflow, numpy, gloo$"):
             demand("troch")
 
     def test_a_missing_framework_says_what_to_install(self):

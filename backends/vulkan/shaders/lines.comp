@@ -1,7 +1,8 @@
 #version 450
 // SPDX-License-Identifier: Apache-2.0
 // Rows of dense operands, a workgroup per row: layer_norm (KIND 0), rms_norm (1), softmax_backward (2) of probabilities x
-// and their gradient, its like of logarithms (3), and cumsum (4), which the first invocation of a row computes alone.
+// and their gradient, its like of logarithms (3), cumsum (4), which the first invocation of a row computes alone, and
+// batch_norm (5) by given statistics. KIND 0 is group_norm and instance_norm too: weights lie where WeightOf says.
 #include "types.glsl"
 #include "functions.glsl"
 
@@ -9,7 +10,7 @@ layout(constant_id = 0) const uint LANES = 64;
 layout(constant_id = 7) const uint KIND = 0;
 
 layout(set = 0, binding = 0, std140) uniform Params {
-  uint n, unused_1, unused_2, unused_3;
+  uint n, period, weight_step, inner;
   uvec4 eps;  // its bits, in f64 two words
 } p;
 
@@ -17,6 +18,8 @@ READS(1, x)
 READS(2, second)
 READS(3, third)
 WRITES(4, y)
+READS(5, mean)
+READS(6, variance)
 
 shared real sums[LANES];
 
@@ -68,7 +71,22 @@ void Gradient(uint begin) {
   }
 }
 
-void Normalise(uint begin) {
+uint WeightOf(uint row, uint i) {
+  return row % p.period * p.weight_step + i / p.inner;
+}
+
+void NormaliseByGiven(uint row) {
+  const uint channel = WeightOf(row, 0u);
+  const real middle = Load_mean(channel), factor = Load_second(channel), offset = Load_third(channel);
+  precise real rstd = inversesqrt(Load_variance(channel) + EpsOf());
+  for (uint i = gl_LocalInvocationID.x; i < Opaque(p.n); i += LANES) {
+    precise real scaled = (Load_x(row * p.n + i) - middle) * rstd * factor + offset;
+    Store_y(row * p.n + i, scaled);
+  }
+}
+
+void Normalise(uint row) {
+  const uint begin = row * p.n;
   const uint lane = gl_LocalInvocationID.x;
   const real count = real(p.n);
   precise real own = real(0), mean = real(0);
@@ -83,8 +101,8 @@ void Normalise(uint begin) {
   }
   precise real rstd = inversesqrt(SumOfLanes(squares) / count + EpsOf());
   for (uint i = lane; i < Opaque(p.n); i += LANES) {
-    precise real scaled = (Load_x(begin + i) - mean) * rstd * Load_second(i);
-    if (KIND == 0u) scaled = scaled + Load_third(i);
+    precise real scaled = (Load_x(begin + i) - mean) * rstd * Load_second(WeightOf(row, i));
+    if (KIND == 0u) scaled = scaled + Load_third(WeightOf(row, i));
     Store_y(begin + i, scaled);
   }
 }
@@ -94,9 +112,11 @@ void main() {
   if (row >= push.groups) return;
   if (KIND == 4u) {
     if (gl_LocalInvocationID.x == 0u) RunningSums(row * p.n);
+  } else if (KIND == 5u) {
+    NormaliseByGiven(row);
   } else if (KIND >= 2u) {
     Gradient(row * p.n);
   } else {
-    Normalise(row * p.n);
+    Normalise(row);
   }
 }

@@ -3,6 +3,7 @@
 // Functions of elements, of one operand or of two, an invocation per element. FUNCTION is a number of points.cc.
 #include "types.glsl"
 #include "functions.glsl"
+#include "more_functions.glsl"
 
 layout(constant_id = 0) const uint LANES = 64;
 layout(constant_id = 7) const uint FUNCTION = 0;
@@ -82,6 +83,12 @@ real Compute(real x, real y, real a, real b) {
   if (FUNCTION == 31u) z = x - y;
   if (FUNCTION == 32u) z = Tanh(x);
   if (FUNCTION == 33u) z = trunc(x);
+  if (FUNCTION == 34u) z = LogOfAny(x);
+#if !defined(VARIANT_F64)
+  if (FUNCTION == 35u) z = SinOfQuarters(x, 0u);
+  if (FUNCTION == 36u) z = SinOfQuarters(x, 1u);
+#endif
+  if (FUNCTION == 37u) z = Erf(x);
   return z;
 }
 

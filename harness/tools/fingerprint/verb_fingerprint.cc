@@ -25,6 +25,7 @@
 #include "harness/tools/fingerprint/passport.h"
 #include "harness/tools/fingerprint/prediction.h"
 #include "harness/tools/fingerprint/slice_passport.h"
+#include "harness/tools/fingerprint/verb_exhaustive.h"
 #include "ops/bound_case.h"
 #include "reports/compare/passports.h"
 
@@ -34,8 +35,8 @@ namespace {
 struct FingerprintOptions {
   RunOptions run;
   std::vector<std::string> cases, ops, diff;
-  std::filesystem::path svg, run_folder;
-  bool json = false;
+  std::filesystem::path svg, run_folder, parts_folder;
+  bool json = false, exhaustive = false;
 };
 
 // Results of whole tiles and of a single row, and lengths whose counts the 16-bit types hold.
@@ -72,7 +73,7 @@ struct Fingerprinted {
   bool is_function = false;
 };
 
-Result<Fingerprinted> CaseOf(const std::string& id) {
+Result<Fingerprinted> CaseOf(const std::string& id, bool exhaustive = false) {
   auto spec = ParseId(id);
   if (!spec) return tl::unexpected(spec.error());
   const Operator* op = OperatorRegistry::Global().Find(spec->op);
@@ -81,6 +82,11 @@ Result<Fingerprinted> CaseOf(const std::string& id) {
   if (!canonical) return tl::unexpected(canonical.error());
   auto bound = BindCase(*canonical);
   if (!bound) return tl::unexpected(bound.error());
+  if (exhaustive) {
+    const auto chunk = BindExhaustive(**bound);
+    if (!chunk) return tl::unexpected(chunk.error());
+    return Fingerprinted{.bound = *chunk, .sums = std::nullopt, .is_function = true};
+  }
   Fingerprinted of{.bound = *bound, .sums = std::nullopt, .is_function = IsFunction(**bound)};
   if (of.is_function) return of;
   auto sums = SumProbe::Make((*bound)->problem);
@@ -121,15 +127,29 @@ Result<SumsOfRun> ListSums(const std::filesystem::path& folder) {
       folder.string()));
 }
 
+// Cases of the usual functions, and of further ones that --op names, in the types that they have.
+std::vector<std::string> ListFunctions(const std::vector<std::string>& ops) {
+  std::vector<std::string> functions(std::begin(kUsualFunctions), std::end(kUsualFunctions)), ids;
+  for (const std::string& op : ops) {
+    if (std::ranges::find(functions, op) == functions.end()) functions.push_back(op);
+  }
+  for (const std::string& function : functions) {
+    for (const DType type : {DType::kF32, DType::kBF16, DType::kF16}) {
+      const std::string id =
+          fmt::format("{}/{}/n={}/fill=normal/seed=0", function, Name(type), FunctionSampleSize(type));
+      const auto made = CaseOf(id);
+      if (made && made->is_function) ids.push_back(id);
+    }
+  }
+  return ids;
+}
+
 Result<std::vector<Fingerprinted>> ChooseCases(const FingerprintOptions& options, const SumsOfRun& of_run) {
   std::vector<std::string> ids = options.run_folder.empty() ? options.cases : of_run.cases;
   if (ids.empty()) {
-    ids.assign(std::begin(kUsualCases), std::end(kUsualCases));
-    for (const char* function : kUsualFunctions) {
-      for (const DType type : {DType::kF32, DType::kBF16, DType::kF16}) {
-        ids.push_back(fmt::format("{}/{}/n={}/fill=normal/seed=0", function, Name(type), FunctionInputs(type)));
-      }
-    }
+    if (!options.exhaustive) ids.assign(std::begin(kUsualCases), std::end(kUsualCases));
+    const std::vector<std::string> functions = ListFunctions(options.ops);
+    ids.insert(ids.end(), functions.begin(), functions.end());
   }
   if (auto known = CheckDTypes(options.run.selection.dtypes); !known) return tl::unexpected(known.error());
   for (const std::string& op : options.ops) {
@@ -137,7 +157,7 @@ Result<std::vector<Fingerprinted>> ChooseCases(const FingerprintOptions& options
   }
   std::vector<Fingerprinted> chosen;
   for (const std::string& id : ids) {
-    auto made = CaseOf(id);
+    auto made = CaseOf(id, options.exhaustive);
     if (!made) return UsageError(fmt::format("--case {}: {}", id, made.error().message));
     const CaseSpec& spec = made->bound->problem.spec;
     const bool is_wanted = options.ops.empty() || std::ranges::find(options.ops, spec.op) != options.ops.end();
@@ -310,12 +330,17 @@ int Fingerprint(const FingerprintOptions& options) {
   std::vector<std::string> absent;
   const auto devices = OpenDevices(options.run.backend, absent);
   if (!devices) return Complain(kExitUsage, devices.error().message);
+  for (const Device& device : *devices) {
+    if (!device.problem.empty()) Complain(kExitOk, fmt::format("{}: {}", device.selector, device.problem));
+  }
+  if (options.exhaustive && absent.empty()) {
+    std::vector<SharedCase> bound;
+    for (const Fingerprinted& of : *cases) bound.push_back(of.bound);
+    return ExhaustiveFlow(options.run, options.parts_folder, options.json).Measure(bound, *devices);
+  }
   Taking taking(options, *of_run);
   for (const Device& device : *devices) {
-    if (!device.problem.empty()) {
-      Complain(kExitOk, fmt::format("{}: {}", device.selector, device.problem));
-      continue;
-    }
+    if (!device.problem.empty()) continue;
     for (const Fingerprinted& of : *cases) {
       if (auto taken = taking.TakeOn(device, of); !taken) return Complain(kExitHarness, taken.error().message);
     }
@@ -335,7 +360,7 @@ void AddFingerprintVerb(CLI::App& app, Action& action) {
       "Measure how a backend adds, in which order and rounding, how accurate its functions are, and which bits depend "
       "on the batch; compare two");
   AddBackends(*verb, o->run);
-  AddOptions(*verb, o->run, {"--impl", "--dtype", "--progress"});
+  AddOptions(*verb, o->run, {"--impl", "--dtype", "--progress", "--shard"});
   verb->add_option("--case", o->cases,
                    "ids of the cases to probe instead of the usual ones; orders are found of sums of 2 to 16384 terms")
       ->delimiter('\0');
@@ -344,10 +369,19 @@ void AddFingerprintVerb(CLI::App& app, Action& action) {
                    "its folder, for assay compare, and `reordered` into its records")
       ->type_name("DIR")
       ->excludes("--case");
-  verb->add_option(
-          "--op", o->ops,
-          "of the usual cases, those of these operators: matmul, conv, reduce, cumsum, attention, softmax, exp, ...")
+  verb->add_option("--op", o->ops,
+                   "of the usual cases, those of these operators: matmul, conv, reduce, cumsum, attention, softmax, "
+                   "exp, ..., and "
+                   "any function of single elements")
       ->delimiter(',');
+  CLI::Option* exhaustive =
+      verb->add_flag("--exhaustive", o->exhaustive,
+                     "functions of single elements: all numbers of the type, for f32 all 2^32 in parts");
+  verb->get_option("--shard")->needs(exhaustive);
+  verb->add_option("--out", o->parts_folder,
+                   "folder in which --exhaustive keeps what it has measured; it goes on there, and shards meet there")
+      ->needs(exhaustive);
+  exhaustive->excludes("--run");
   verb->add_option("--svg", o->svg, "folder for a drawing of each order");
   verb->add_flag("--json", o->json, "print JSON instead of text, for --diff");
   verb->add_option("--diff", o->diff, "two files of --json: print in which fields they differ; exit 1 if they do")

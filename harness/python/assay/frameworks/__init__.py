@@ -35,6 +35,7 @@ FRAMEWORKS = {
     "tinygrad": Framework(("tinygrad", "numpy"), "tinygrad numpy"),
     "tensorflow": Framework(("tensorflow", "numpy"), "tensorflow-cpu numpy"),
     "numpy": Framework(("numpy",), "numpy"),
+    "gloo": Framework(("torch", "numpy"), "torch numpy"),
 }
 
 

@@ -9,13 +9,14 @@ TYPES = {"float32": 1, "float64": 11, "float16": 10, "int64": 7, "bool": 9}
 
 def node(op, *inputs, **attrs):
     """The result of one node on the CPU, of the type of the first input."""
-    names = [f"x{i}" for i in range(len(inputs))]
-    infos = [helper.make_tensor_value_info(n, TYPES[v.dtype.name], v.shape) for n, v in zip(names, inputs)]
+    names = ["" if v is None else f"x{i}" for i, v in enumerate(inputs)]  # None: left out
+    given = {n: v for n, v in zip(names, inputs) if v is not None}
+    infos = [helper.make_tensor_value_info(n, TYPES[v.dtype.name], v.shape) for n, v in given.items()]
     result = helper.make_tensor_value_info("y", TYPES[inputs[0].dtype.name], None)
     graph = helper.make_graph([helper.make_node(op, names, ["y"], **attrs)], "g", infos, [result])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    return session.run(None, dict(zip(names, inputs)))[0]
+    return session.run(None, given)[0]
 
 
 def row_with_nan(place, dtype):
@@ -75,3 +76,9 @@ x = np.array([[2**60 + 1, 2**60 + 3]])
 print("ReduceSum int64 of 2^60 + 1 and 2^60 + 3 is", node("ReduceSum", x, axes, keepdims=0)[0], "exact:", x.sum())
 x = np.array([[3**20, 3**18]])
 print("ReduceProd int64 of 3^20 and 3^18 is", node("ReduceProd", x, axes, keepdims=0)[0], "exact:", x.prod())
+
+for given, wanted, mode, place, exact in ((7, 19, "ceil", 9, 3), (10, 6, "floor", 4, 7)):
+    x = np.arange(given, dtype=np.float32).reshape(1, 1, 1, given)
+    y = node("Resize", x, None, None, np.array([1, 1, 1, wanted]), mode="nearest", nearest_mode=mode)
+    print(f"Resize float32 of {given} elements to {wanted}, nearest_mode={mode}: element {place} is element {y[0, 0, 0, place]:.0f}, "
+          f"and its coordinate is {(2 * place + 1) * given}/{2 * wanted} - 1/2 = {exact}")
