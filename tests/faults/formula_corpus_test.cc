@@ -184,7 +184,7 @@ std::vector<std::string> IdleFaults(Corpus& corpus, const FormulaOperator& op) {
   if (op.schema().op == "attention_backward") effective.merge(FaultsOf(corpus, kFurtherCase).effective);
   for (uint64_t round = 0; round < kRounds && (round == 0 || !idle.empty()); ++round) {
     for (const Problem& problem : CasesOf(op, {"normal", "special", "edges"}, round)) {
-      CaseFaults faults = FaultsOf(corpus, problem.spec.Id());
+      CaseFaults faults = FaultsOf(corpus, problem.spec.Id(), effective);
       // The fifth of cross_entropy comes with smoothing and a mean at once, which no case has by which places are
       // counted.
       const int64_t most = problem.spec.op == "cross_entropy" ? 4 : INT64_MAX;
