@@ -130,6 +130,12 @@ std::vector<int64_t> PlacesAfter(const SliceCut& cut, const Shape& shape, std::s
   return places;
 }
 
+int64_t ExtentOf(const Problem& problem, const SliceCut& cut) {
+  if (!cut.outputs.empty()) return problem.outputs[0].shape[cut.outputs[0]];
+  const auto cut_axis = std::ranges::find_if(cut.inputs, [](int64_t axis) { return axis >= 0; });
+  return problem.inputs[static_cast<size_t>(cut_axis - cut.inputs.begin())].shape[*cut_axis];
+}
+
 // Where each output has the axes along which slices of these inputs move; empty where one of them has none.
 std::vector<int64_t> AxesOfOutputs(const Operator& op, const Problem& problem, const SliceAxes& along) {
   std::vector<int64_t> axes = {along.output};
@@ -203,9 +209,8 @@ std::string ChangedAttribute(const Problem& whole, const Problem& part) {
 std::optional<Problem> BindSlices(const Operator& op, const Problem& problem, std::span<const SliceCut> cuts) {
   std::optional<Problem> part = problem;
   for (const SliceCut& cut : cuts) {
-    const int64_t extent = problem.outputs[0].shape[cut.outputs[0]];
-    part = BindPart(op, *part, cut, extent, std::ssize(cut.indices));
-    if (!part) return std::nullopt;
+    part = BindPart(op, *part, cut, ExtentOf(problem, cut), std::ssize(cut.indices));
+    if (!part || (cut.outputs.empty() && !Fit(part->outputs, problem.outputs))) return std::nullopt;
   }
   return part;
 }

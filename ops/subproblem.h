@@ -50,8 +50,8 @@ std::optional<SliceableAxis> FindLastQueries(const Problem& problem);
 // The attribute in which the part's problem is another one than the whole's; "slices": in none.
 std::string ChangedAttribute(const Problem& whole, const Problem& part);
 
-// The slices of all these cuts, which are along different axes of ListSliceableAxes. nullopt: the operator has no case
-// of their extents. BindSlices: the problem of these alone.
+// The slices of all these cuts, which are along different axes of ListSliceableAxes, or, without axes of outputs, terms
+// of their sums. nullopt: the operator has no case of their extents. BindSlices: the problem alone.
 std::optional<Problem> BindSlices(const Operator& op, const Problem& problem, std::span<const SliceCut> cuts);
 std::optional<Subproblem> TakeSlices(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
                                      std::vector<SliceCut> cuts);

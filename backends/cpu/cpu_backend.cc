@@ -7,6 +7,7 @@
 #include "backends/cpu/collectives.h"
 #include "backends/cpu/conv.h"
 #include "backends/cpu/conv_gradients.h"
+#include "backends/cpu/delta_rule.h"
 #include "backends/cpu/elementwise.h"
 #include "backends/cpu/experts.h"
 #include "backends/cpu/gradients.h"
@@ -16,14 +17,16 @@
 #include "backends/cpu/indexing.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/losses.h"
+#include "backends/cpu/mixed_products.h"
 #include "backends/cpu/movement.h"
 #include "backends/cpu/norm_backward.h"
 #include "backends/cpu/norms.h"
 #include "backends/cpu/parallel.h"
-#include "backends/cpu/philox.h"
 #include "backends/cpu/pooling.h"
 #include "backends/cpu/quantize.h"
+#include "backends/cpu/random.h"
 #include "backends/cpu/resize.h"
+#include "backends/cpu/sampling.h"
 #include "backends/cpu/scaled_products.h"
 #include "backends/cpu/selections.h"
 #include "backends/cpu/sequences.h"
@@ -38,7 +41,8 @@ using DirectFft = FftRow<FftAlgorithm::kDirect>;
 
 constexpr int kAnyInPlace = plugin::kAnyLayout | plugin::kInPlace;
 constexpr plugin::DType kCodeTypes[] = {plugin::kI8, plugin::kU8, plugin::kE4M3, plugin::kE5M2};
-constexpr plugin::DType kWordTypes[] = {plugin::kI64};
+constexpr plugin::DType kWordTypes[] = {plugin::kI64}, kWords[] = {plugin::kI64, plugin::kI32};
+constexpr plugin::DType kSparseTypes[] = {plugin::kF32, plugin::kBF16, plugin::kF16, plugin::kE4M3};
 constexpr plugin::DType kSummedTypes[] = {plugin::kI32, plugin::kI8, plugin::kU8, plugin::kF32};
 
 template <class Kernel>
@@ -207,12 +211,16 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<RaggedAttention<true>>("ragged_attention", "online"),
     RowOf<BatchAttention<false>>("sink_attention", "materialised"),
     RowOf<BatchAttention<true>>("sink_attention", "online"),
+    RowOf<LlmInt8Mm<false>>("llm_int8_mm", "by-term"),
+    RowOf<LlmInt8Mm<true>>("llm_int8_mm", "by-part"),
     RowOf<MxMm<false>>("mx_mm", "scaled-first", kCodeTypes),
     RowOf<MxMm<true>>("mx_mm", "sums-first", kCodeTypes),
     RowOf<Requantize<false>>("requantize", "product", kSummedTypes),
     RowOf<Requantize<true>>("requantize", "fused", kSummedTypes),
     RowOf<ScaledMm<false>>("scaled_mm", "scaled-first", kCodeTypes),
     RowOf<ScaledMm<true>>("scaled_mm", "sums-first", kCodeTypes),
+    RowOf<SparseMm<false>>("sparse_mm", "in-order", kSparseTypes),
+    RowOf<SparseMm<true>>("sparse_mm", "by-place", kSparseTypes),
     RowOf<W4a16Mm<false>>("w4a16_mm", "by-weight"),
     RowOf<W4a16Mm<true>>("w4a16_mm", "by-group"),
     RowOf<ConvOtherWayRows<false>>("conv_backward_data", "collected"),
@@ -229,6 +237,8 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<FftConv<ByTransforms>>("fft_conv", "transforms"),
     RowOf<Stft<BySums>>("stft", "direct"),
     RowOf<Stft<ByTransforms>>("stft", "radix"),
+    RowOf<GatedDeltaRule<false>>("gated_delta_rule", "by-position"),
+    RowOf<GatedDeltaRule<true>>("gated_delta_rule", "by-chunk"),
     RowOf<GatedDeltaStep<false>>("gated_delta_step", "after-update"),
     RowOf<GatedDeltaStep<true>>("gated_delta_step", "before-update"),
     RowOf<KvCacheWrite<false>>("kv_cache_write", "in-order"),
@@ -265,6 +275,18 @@ constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     RowOf<Cumulative<64, Add>>("cumsum", "chunked", plugin::kRealTypesAndIntegers),
     RowOf<Philox<false>>("philox", "by-product", kWordTypes),
     RowOf<Philox<true>>("philox", "by-halves", kWordTypes),
+    RowOf<PhiloxUniform<false>>("philox_uniform", "by-quotient", kWords),
+    RowOf<PhiloxUniform<true>>("philox_uniform", "by-digits", kWords),
+    RowOf<Dropout<false>>("dropout", "by-counter"),
+    RowOf<Dropout<true>>("dropout", "by-word"),
+    RowOf<StochasticRound<false>>("stochastic_round", "by-digits"),
+    RowOf<StochasticRound<true>>("stochastic_round", "by-bits"),
+    RowOf<MinPMask<false>>("min_p_mask", "by-share"),
+    RowOf<MinPMask<true>>("min_p_mask", "by-weight"),
+    RowOf<TopPMask<false>>("top_p_mask", "sorted"),
+    RowOf<TopPMask<true>>("top_p_mask", "by-token"),
+    RowOf<AssociativeScan<false>>("associative_scan", "sequential"),
+    RowOf<AssociativeScan<true>>("associative_scan", "tree"),
     RowOf<SelectiveScan<false>>("selective_scan", "by-state"),
     RowOf<SelectiveScan<true>>("selective_scan", "by-position"),
 };

@@ -189,4 +189,30 @@ struct Cumulative {
   }
 };
 
+// h_t = a_t h_(t-1) + b_t: one after the other, or neighbours joined in a tree (Brent and Kung 1982).
+template <bool kTree>
+struct AssociativeScan {
+  static constexpr int kMath = 0;
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"rows", "n"}); }
+  static std::vector<int> Leads(size_t, int rank) { return AllLeads(rank); }
+  explicit AssociativeScan(const plugin::OpDesc&) {}
+  template <class Acc>
+  void Line(const Lines<Acc>& x, std::span<Acc> y) const {
+    std::vector<Acc> a(x[0].begin(), x[0].end());
+    std::ranges::copy(x[1], y.begin());
+    const auto join = [&](size_t i, size_t before) {
+      y[i] += a[i] * y[before];
+      a[i] *= a[before];
+    };
+    for (size_t i = 1; i < y.size() && !kTree; ++i) join(i, i - 1);
+    size_t step = 1;
+    for (; step < y.size() && kTree; step *= 2) {
+      for (size_t i = 2 * step - 1; i < y.size(); i += 2 * step) join(i, i - step);
+    }
+    for (step /= 2; step > 0 && kTree; step /= 2) {
+      for (size_t i = 3 * step - 1; i < y.size(); i += 2 * step) join(i, i - step);
+    }
+  }
+};
+
 }  // namespace cpu

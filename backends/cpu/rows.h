@@ -15,6 +15,7 @@
 //                                                          attributes say which: Leads(op, input, rank)
 //   static bool Takes(const plugin::OpDesc& op);           whether it computes these types; else all of float
 //   static constexpr bool kIntegers = true;                it computes integers alone too, in i64
+//   static constexpr bool kDoubles = true;                 it computes in f64 whatever the operands' types are
 //   static constexpr bool kOrderByPlace = true;            the order of its sums depends on where a result stands
 //   explicit Kernel(const plugin::OpDesc& op);
 //   template <class Acc> void Line(const Lines<Acc>& x, std::span<Acc> y) const;
@@ -131,6 +132,7 @@ class RowsPlan final : public plugin::HostPlan {
 template <class Kernel>
 struct Rows {
   static bool IsF64(const plugin::OpDesc& op) {
+    if constexpr (requires { Kernel::kDoubles; }) return true;
     return !op.AllTypes([](plugin::DType type) { return !(type == plugin::kF64); });
   }
   // Whether all operands are integers and the kernel computes these.

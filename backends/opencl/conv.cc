@@ -68,15 +68,22 @@ std::vector<Operand> ConvOperands(const KernelPlan& plan, const ConvSpec& s) {
   return {plan.Input(0), plan.Input(1), plan.Input(s.has_bias ? 2 : 0), plan.Output()};
 }
 
+// Whether a kernel for this very form may pay: a smaller convolution is done before a driver has compiled one.
+bool IsLarge(const ConvSpec& s) {
+  constexpr double kOperations = 1e6;
+  return 2.0 * static_cast<double>(s.n * s.o) * static_cast<double>(s.Positions() * s.Terms()) > kOperations;
+}
+
 // Channels that an item computes together.
 int64_t DirectOutputs(const ConvSpec& s) {
+  if (!IsLarge(s)) return 4;
   return s.GroupOutputs() == 1 ? 1 : s.GroupOutputs() <= 4 ? 4 : 8;
 }
 
 // Neighbours along the last axis that it computes together.
 int64_t DirectWidth(const Traits& traits, const ConvSpec& s) {
   if (!traits.is_cpu) return 4;
-  return s.IsF64() || s.out[2] <= 8 ? 8 : 16;
+  return s.IsF64() || s.out[2] <= 8 || !IsLarge(s) ? 8 : 16;
 }
 
 std::unique_ptr<plugin::Plan> CreateDirect(Device& device, const plugin::OpDesc& op) {
@@ -97,7 +104,7 @@ std::unique_ptr<plugin::Plan> CreateImplicitGemm(Device& device, const plugin::O
   const ConvSpec s = plugin::ParseConv(op);
   const Tile tile = TileFor(device.traits(), AccumulatorOf(op), s.GroupOutputs());
   ProgramSpec program = ConvProgram(s, op, {"vectors.cl", "tile.cl", "conv_axes.cl", "conv_gemm.cl"});
-  program.options.Define("A_ALONG_K", 1).Define("RANK", s.rank);
+  program.options.Define("A_ALONG_K", 1).Define("RANK", IsLarge(s) ? s.rank : 3);
   tile.Define(program.options);
   auto plan = std::make_unique<KernelPlan>(device, op);
   plan->Launch(program, "implicit_gemm", ConvOperands(*plan, s), ParamsOf(s),

@@ -63,6 +63,16 @@ MatmulParams ParamsOf(const MatmulSpec& s, Accumulator acc, int64_t parts) {
           s.b.row_stride == 1 && s.b.column_stride != 1};
 }
 
+// Whether a kernel for this very form may pay: a smaller product is done before a driver has compiled one.
+bool IsLarge(const MatmulSpec& s) {
+  constexpr double kOperations = 1e6;
+  return 2.0 * static_cast<double>(s.batch * s.m) * static_cast<double>(s.n * s.k) > kOperations;
+}
+
+Tile TileOf(const Traits& traits, Accumulator acc, const MatmulSpec& s) {
+  return TileFor(traits, acc, IsLarge(s) ? s.m : std::max<int64_t>(s.m, 2));
+}
+
 // The types behind the product. Those that are absent have the type that they mostly have: fewer programs to compile.
 Options EpilogueTypes(const MatmulSpec& s) {
   Options options;
@@ -74,7 +84,8 @@ ProgramSpec TiledProgram(const MatmulSpec& s, Accumulator acc, const Tile& tile)
   ProgramSpec program{{"vectors.cl", "tile.cl", "matmul_epilogue.cl", "matmul.cl"}, acc, EpilogueTypes(s)};
   program.options.Type("A", s.a.dtype).Type("B", s.b.dtype);
   // Along the rows only where they are consecutive and fill vectors.
-  const bool a_along_rows = s.a.column_stride != 1 && s.a.row_stride == 1 && tile.Rows() % tile.width == 0;
+  const bool a_along_rows =
+      IsLarge(s) && s.a.column_stride != 1 && s.a.row_stride == 1 && tile.Rows() % tile.width == 0;
   program.options.Define("A_ALONG_K", !a_along_rows);
   tile.Define(program.options);
   return program;
@@ -84,7 +95,7 @@ template <bool kSplit>
 std::unique_ptr<plugin::Plan> CreateMatmul(Device& device, const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
   const Accumulator acc = AccumulatorOf(op);
-  const Tile tile = TileFor(device.traits(), acc, s.m);
+  const Tile tile = TileOf(device.traits(), acc, s);
   const MatmulParams params = ParamsOf(s, acc, kSplit ? PartsOf(s.k) : 1);
   auto plan = std::make_unique<KernelPlan>(device, op);
   // For an absent operand another one is passed, which the kernel does not read.
@@ -110,7 +121,7 @@ std::string MatmulWhyNot(const Traits& traits, const plugin::OpDesc& op) {
     return fmt::format("matmul computes f64, f32, f16, bf16 and i8-i8-i32, not {}", op.DTypesText());
   }
   if (std::string reason = OperandsWhyNot(traits, op); !reason.empty()) return reason;
-  return TileFor(traits, AccumulatorOf(op), s.m).WhyNot(traits, AccumulatorOf(op));
+  return TileOf(traits, AccumulatorOf(op), s).WhyNot(traits, AccumulatorOf(op));
 }
 
 std::string SplitKWhyNot(const Traits& traits, const plugin::OpDesc& op) {

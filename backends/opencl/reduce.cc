@@ -19,14 +19,18 @@ constexpr int64_t kGroup = 64;
 
 // Must match the layout in kernels/reduce_axes.cl.
 struct ReduceParams {
-  int64_t mean, outputs, count, kept_axes, reduced_axes;
+  int64_t kind, skips_nan, outputs, count, kept_axes, reduced_axes;
   int64_t kept_size[kMostAxes], kept_in[kMostAxes], kept_out[kMostAxes];
   int64_t reduced_size[kMostAxes], reduced_in[kMostAxes];
 };
 
 ReduceParams ParamsOf(const ReduceSpec& s) {
-  ReduceParams p{
-      s.kind == ReduceKind::kMean, s.outputs, s.count, std::ssize(s.kept), std::ssize(s.reduced), {}, {}, {}, {}, {}};
+  ReduceParams p{.kind = static_cast<int64_t>(s.kind),
+                 .skips_nan = s.ignore_nan,
+                 .outputs = s.outputs,
+                 .count = s.count,
+                 .kept_axes = std::ssize(s.kept),
+                 .reduced_axes = std::ssize(s.reduced)};
   for (size_t i = 0; i < s.kept.size(); ++i) {
     p.kept_size[i] = s.kept[i].size, p.kept_in[i] = s.kept[i].in_stride, p.kept_out[i] = s.kept[i].out_stride;
   }
@@ -36,12 +40,10 @@ ReduceParams ParamsOf(const ReduceSpec& s) {
   return p;
 }
 
+// One program for all kinds of two types: a driver takes longer to compile it than most reductions take.
 ProgramSpec ReduceProgram(const ReduceSpec& s, Accumulator acc) {
-  const ReduceKind kind = s.kind == ReduceKind::kMean ? ReduceKind::kSum : s.kind;
   ProgramSpec program{{"reduce_axes.cl", s.IsArg() ? "reduce_arg.cl" : "reduce.cl"}, acc, {}};
-  program.options.Type("X", s.in).Type("Y", s.out).Define("KIND", static_cast<int>(kind));
-  program.options.Define("SKIP_NAN", s.ignore_nan).Define("GROUP", kGroup);
-  program.options.Define("REDUCED_AXES", std::ssize(s.reduced));
+  program.options.Type("X", s.in).Type("Y", s.out).Define("GROUP", kGroup);
   return program;
 }
 
@@ -50,8 +52,10 @@ std::unique_ptr<plugin::Plan> CreateReduce(Device& device, const plugin::OpDesc&
   const ReduceSpec s = plugin::ParseReduce(op);
   auto plan = std::make_unique<KernelPlan>(device, op);
   const int64_t groups = kTree ? s.outputs : (s.outputs + kGroup - 1) / kGroup;
-  plan->Launch(ReduceProgram(s, AccumulatorOf(op)), kTree ? "tree" : "sequential", {plan->Input(0), plan->Output()},
-               ParamsOf(s),
+  const bool of_exponentials = s.kind == ReduceKind::kLogSumExp;
+  const char* kernel = kTree ? (of_exponentials ? "tree_of_exponentials" : "tree")
+                             : (of_exponentials ? "sequential_of_exponentials" : "sequential");
+  plan->Launch(ReduceProgram(s, AccumulatorOf(op)), kernel, {plan->Input(0), plan->Output()}, ParamsOf(s),
                kTree ? RowOfGroups(groups, kGroup) : Grid{{static_cast<size_t>(groups), 1, 1}, {kGroup, 1, 1}});
   return plan;
 }

@@ -224,9 +224,14 @@ Openness ExplainUnbounded(const JudgeInputs& evidence) {
                                       : "data of smaller results")};
 }
 
+// Whether nothing is promised for most elements.
+bool IsMostlyUnbounded(const JudgeInputs& evidence) {
+  return 2 * evidence.power->unbounded > NumElements(evidence.shape);
+}
+
 Openness ExplainData(const JudgeInputs& evidence) {
   if (const auto overflow = FindOverflow(evidence)) return *overflow;
-  if (2 * evidence.power->unbounded >= NumElements(evidence.shape)) return ExplainUnbounded(evidence);
+  if (IsMostlyUnbounded(evidence)) return ExplainUnbounded(evidence);
   if (!evidence.sums)
     return {"", "judge by a tighter contract, or dump data that differ by more than this one resolves"};
   return {"", fmt::format("judge by a tighter contract, or dump results of fewer terms{}",
@@ -239,8 +244,8 @@ std::string InconclusiveReason(const JudgeInputs& evidence) {
   const MutationPower& power = *evidence.power;
   if (evidence.user_data) {
     const std::string blind = power.DescribeMissedFaults();
-    const bool is_open = 2 * power.unbounded > NumElements(evidence.shape);
-    if (blind.empty()) return is_open ? "acceptance says nothing: " + ExplainUnbounded(evidence).Text() : "";
+    if (blind.empty())
+      return IsMostlyUnbounded(evidence) ? "acceptance says nothing: " + ExplainUnbounded(evidence).Text() : "";
     const std::string suspicion = Suspicion(evidence);
     return fmt::format("with these data the contract {} would accept {} as well, so that acceptance says nothing; {}{}",
                        ToText(evidence.declared), blind, ExplainData(evidence).Text(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of quantised matrices, and sums of such products as codes of 8 bits again.
+// Products of quantised and of sparse matrices, and sums of such products as codes of 8 bits again.
 #include <string>
 
 #include "ops/formula_operator.h"
@@ -89,8 +89,38 @@ void ScaledMm(Definition& d) {
               "u8-i8-f32-f32-u8-bf16", "u8-i8-f32-f32-i32-f32"});
 }
 
+void LlmInt8Mm(Definition& d) {
+  d.SetDoc(
+      "y = scale_b (z b), z the codes a scale_a where a column is no outlier, x itself where it is (Dettmers et al., "
+      "arXiv:2208.07339)");
+  const Axis m = d.Axis("m", "rows of x"), k = d.Axis("k", "elements of a row", 1);
+  const Axis n = d.Axis("n", "elements of a row of y");
+  const Expr x = d.In("x", m + k), a = d.In("a", m + k), b = d.In("b", k + n);
+  const Expr scale_a = d.In("scale_a", m, Role::kWeight), scale_b = d.In("scale_b", n, Role::kWeight);
+  const Expr is_outlier = d.In("is_outlier", k, Role::kCondition);
+  const Expr factor = Select(is_outlier, x, a * scale_a);
+  d.Out("y", Sum(factor * b, k) * scale_b, m + n);
+  d.SetTypes({"f16-i8-i8-f32-f32-bool-f16", "bf16-i8-i8-f32-f32-bool-bf16", "f32-i8-i8-f32-f32-bool-f32"});
+}
+
+// Places of a group may be equal: their values are added then.
+void SparseMm(Definition& d) {
+  d.SetDoc("y = a b, of each four elements of a row of a two: values, and their places 0 to 3");
+  const Axis m = d.Axis("m", "rows of a"), k = d.Axis("k", "rows of b; a multiple of 4", 4);
+  const Axis n = d.Axis("n", "elements of a row of y");
+  const Axis half = d.DerivedAxis("k/2", k, 1, 2);
+  const Axis two = d.FixedAxis("2", 2), four = d.FixedAxis("4", 4), groups = d.FixedAxis("k/4", k.extent / 4);
+  if (d.RefuseIf(k.extent % 4 != 0, "k must be a multiple of 4: two of each four elements are stored")) return;
+  const Expr values = d.In("values", m + half), places = d.InPlaces("places", m + half, four), b = d.In("b", k + n);
+  const Expr chosen = Gather(Reshape(b, k, groups + four), four, Reshape(places, half, groups + two));
+  d.Out("y", Sum(Reshape(values, half, groups + two) * chosen, groups + two), m + n);
+  d.SetTypes({"f32-u8-f32-f32", "bf16-u8-bf16-bf16", "f16-u8-f16-f16", "e4m3-u8-e4m3-f32"});
+}
+
+ASSAY_OPERATOR(llm_int8_mm, LlmInt8Mm);
 ASSAY_OPERATOR(requantize, Requantize);
 ASSAY_OPERATOR(scaled_mm, ScaledMm);
+ASSAY_OPERATOR(sparse_mm, SparseMm);
 ASSAY_OPERATOR(w4a16_mm, W4a16Mm);
 
 }  // namespace

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <map>
 
+#include "ops/formula/change_gates.h"
+#include "ops/formula/change_terms.h"
+
 namespace assay::formula {
 namespace {
 
@@ -157,84 +160,6 @@ ChangedExpr TakeWeightTwice(const ChangedPlace& p) {
   return weight ? ChangedExpr(p.self * *weight) : std::nullopt;
 }
 
-// Every kPeriod-th term is left out, the kRest-th of each: a lane that nobody adds.
-template <int64_t kPeriod, int64_t kRest>
-ChangedExpr LoseLane(const ChangedPlace& p) {
-  if (p.node.kind != Kind::kSum || !std::has_single_bit(p.node.reduced)) return std::nullopt;
-  const Axis axis{std::countr_zero(p.node.reduced), p.graph.ExtentOf(p.node.reduced)};
-  if (axis.extent < 2 * kPeriod) return std::nullopt;
-  const Expr is_lost = At(Index(p.graph, axis), axis, axis, [](int64_t i) { return i % kPeriod == kRest ? 1 : 0; });
-  Node node = p.node;
-  node.args[0] = Select(Less(is_lost, Const(p.graph, 1)), p.Arg(0), Const(p.graph, 0)).id;
-  node.non_negative = p.Arg(0).node().non_negative;
-  node.least = 0;
-  return Append(p.graph, std::move(node));
-}
-
-constexpr TermRange FirstTerm(int64_t) {
-  return {0, 1};
-}
-constexpr TermRange MiddleTerm(int64_t n) {
-  return {n / 2, n / 2 + 1};
-}
-constexpr TermRange LastTerm(int64_t n) {
-  return {n - 1, n};
-}
-constexpr TermRange AllButFirst(int64_t n) {
-  return n > 2 ? TermRange{1, n} : TermRange{};
-}
-constexpr TermRange FirstHalf(int64_t n) {
-  return {0, n / 2};
-}
-constexpr TermRange SecondHalf(int64_t n) {
-  return {n / 2, n};
-}
-template <int64_t kBlock>
-constexpr TermRange FirstBlock(int64_t n) {
-  return {0, n > kBlock ? kBlock : 0};
-}
-// Behind the last whole block of kBlock, or that block. A smaller block that begins there says it, too.
-constexpr int64_t kLeastBlock = 4;
-template <int64_t kBlock>
-constexpr TermRange LastBlock(int64_t n) {
-  const int64_t begin = (n - 1) / kBlock * kBlock, of_half = (n - 1) / (kBlock / 2) * (kBlock / 2);
-  const bool is_known = kBlock > kLeastBlock && begin == of_half;
-  return begin == 0 || is_known || n - begin < 2 ? TermRange{} : TermRange{begin, n};
-}
-// The last kBlock terms, as a vector that ends with them.
-template <int64_t kBlock>
-constexpr TermRange LastVector(int64_t n) {
-  const int64_t rest = n % kBlock;
-  return n < kBlock || rest == 0 ? TermRange{} : TermRange{n - kBlock, n - rest};
-}
-
-// The terms are left out, for which a number stands that changes nothing, or taken twice.
-template <TermRange (*kRange)(int64_t), bool kTwice>
-ChangedExpr ChangeTerms(const ChangedPlace& p) {
-  const bool is_sum = p.node.kind == Kind::kSum;
-  if (!is_sum && (kTwice || p.node.kind != Kind::kProd)) return std::nullopt;
-  const int64_t terms = p.graph.ExtentOf(p.node.reduced);
-  const TermRange range = kRange(terms);
-  if (terms < 2 || range.begin == range.end) return std::nullopt;
-  std::optional<Expr> index;  // of a term, over all reduced axes
-  int64_t inner = terms;
-  for (AxisSet axes = p.node.reduced; axes != 0; axes &= axes - 1) {
-    const int axis = std::countr_zero(axes);
-    const int64_t extent = p.graph.Extent(axis);
-    inner /= extent;
-    const Expr along = Index(p.graph, {axis, extent}) * static_cast<double>(inner);
-    index = index ? *index + along : along;
-  }
-  const auto number = [&](int64_t i) { return Const(p.graph, static_cast<double>(i)); };
-  const Expr is_kept = Or(Less(*index, number(range.begin)), LessEqual(number(range.end), *index));
-  const Expr instead = kTwice ? p.Arg(0) + p.Arg(0) : Const(p.graph, is_sum ? 0 : 1);
-  Node node = p.node;
-  node.args[0] = Select(is_kept, p.Arg(0), instead).id;
-  node.non_negative = p.Arg(0).node().non_negative;
-  node.least = 0;
-  return Append(p.graph, std::move(node));
-}
-
 constexpr double kLogOf2 = 0x1.62e42fefa39efp-1;
 
 // The exponential and the logarithm in base 2, without the factor that makes them those in base e, or with a factor of
@@ -328,19 +253,6 @@ ChangedExpr ScanFromEnd(const ChangedPlace& p) {
   return reversal.Reverse(Append(p.graph, std::move(node)));
 }
 
-// Gates that are taken for those of quick_gelu and of gelu.
-ChangedExpr TakeQuickGate(const ChangedPlace& p) {
-  return p.Is(Function::kSigmoid) ? ChangedExpr(Sigmoid(p.Arg(0) * 1.702)) : std::nullopt;
-}
-ChangedExpr TakeNormalGate(const ChangedPlace& p) {
-  return p.Is(Function::kSigmoid) ? ChangedExpr((Erf(p.Arg(0) * M_SQRT1_2) + 1) * 0.5) : std::nullopt;
-}
-ChangedExpr TakeNormalGateByTanh(const ChangedPlace& p) {
-  if (!p.Is(Function::kSigmoid)) return std::nullopt;
-  const Expr x = p.Arg(0);
-  return (Tanh((x + x * x * x * 0.044715) * (M_SQRT1_2 * M_2_SQRTPI)) + 1) * 0.5;
-}
-
 // One over what stands under a root.
 ChangedExpr LeaveOutRoot(const ChangedPlace& p) {
   return p.Is(Function::kRsqrt) ? ChangedExpr(1.0 / p.Arg(0)) : std::nullopt;
@@ -419,6 +331,15 @@ constexpr ChangeRule kRules[] = {
     {ChangeTerms<LastVector<4>, true>, "{1} with {2} of its last 4 terms twice", LastVector<4>},
     {ChangeTerms<LastVector<8>, true>, "{1} with {2} of its last 8 terms twice", LastVector<8>},
     {ChangeTerms<LastVector<16>, true>, "{1} with {2} of its last 16 terms twice", LastVector<16>},
+    {ChangeTerms<FirstBlock<8>, true>, "{1} with its first {2} terms twice", FirstBlock<8>},
+    {ChangeTerms<FirstBlock<16>, true>, "{1} with its first {2} terms twice", FirstBlock<16>},
+    {ChangeTerms<FirstBlock<32>, true>, "{1} with its first {2} terms twice", FirstBlock<32>},
+    {ChangeTerms<InnerBlock<8, 1>, true>, "{1} with its second {2} terms twice", InnerBlock<8, 1>},
+    {ChangeTerms<InnerBlock<16, 1>, true>, "{1} with its second {2} terms twice", InnerBlock<16, 1>},
+    {ChangeTerms<InnerBlock<16, 2>, true>, "{1} with its third {2} terms twice", InnerBlock<16, 2>},
+    {ChangeTerms<InnerBlock<32, 1>, true>, "{1} with its second {2} terms twice", InnerBlock<32, 1>},
+    {ChangeTerms<InnerBlock<32, 2>, true>, "{1} with its third {2} terms twice", InnerBlock<32, 2>},
+    {ChangeTerms<LastBlock<32>, true>, "{1} with its last {2} terms twice", LastBlock<32>},
     {LoseLane<2, 1>, "{1} without every second term"},
     {LoseLane<4, 3>, "{1} without every 4th term"},
     {LoseLane<8, 7>, "{1} without every 8th term"},
@@ -438,12 +359,17 @@ constexpr ChangeRule kRules[] = {
     {TakeQuickGate},
     {TakeNormalGate},
     {TakeNormalGateByTanh},
+    {TakeQuickGateForNormal},
+    {TakeRelu},
+    {TakeSoftplusOfTwo, "softplus with beta 2 in place of {1}"},
+    {SubtractMeanBeforeSquare},
     {Replace<Function::kSqrt, Function::kRsqrt>},
     {Replace<Function::kRsqrt, Function::kSqrt>},
     {Replace<Function::kSin, Function::kCos>},
     {Replace<Function::kCos, Function::kSin>},
     {Replace<Function::kLog, Function::kLog1p>},
     {Replace<Function::kLog1p, Function::kLog>},
+    {AddOneToSumOfExponentials},
     {Replace<Function::kAnd, Function::kOr>},
     {Replace<Function::kOr, Function::kAnd>},
     {ReduceMagnitudes},
@@ -454,6 +380,20 @@ constexpr ChangeRule kRules[] = {
     {ChangeTerms<FirstTerm, false>, "{1}, and others along the same axes, without the first term", nullptr, true, true},
     {ChangeTerms<AllButFirst, false>, "{1}, and others along the same axes, of the first term alone", nullptr, true,
      true},
+    {TakeMeanAlong<Along::kAll, 0>, "{1}, and means like it, over the whole tensor", nullptr, true, false, true},
+    {TakeMeanAlong<Along::kOther, 0>, "{1}, and means like it, along another axis", nullptr, true, false, true},
+    {TakeMeanAlong<Along::kOther, 1>, "{1}, and means like it, along another axis", nullptr, true, false, true},
+    {TakeMeanAlong<Along::kPart, 0>, "{1}, and means like it, along one of their axes", nullptr, true, false, true},
+    {TakeMeanAlong<Along::kPart, 1>, "{1}, and means like it, along one of their axes", nullptr, true, false, true},
+    {TakeMeanOfPart<FirstHalf>, "{1}, and means like it, of the first {2} terms", FirstHalf, true},
+    {TakeMeanOfPart<AllButLast>, "{1}, and means like it, of the first {2} terms", AllButLast, true},
+    {TakeMeanOfPart<FirstTerms<32>>, "{1}, and means like it, of the first {2} terms", FirstTerms<32>, true},
+    {TakeMeanOfPart<FirstTerms<64>>, "{1}, and means like it, of the first {2} terms", FirstTerms<64>, true},
+    {TakeMeanOfPart<FirstTerms<128>>, "{1}, and means like it, of the first {2} terms", FirstTerms<128>, true},
+    {TakeMeanOfPart<WholeBlocksOf<8>>, "{1}, and means like it, of the first {2} terms", WholeBlocksOf<8>, true},
+    {TakeMeanOfPart<WholeBlocksOf<16>>, "{1}, and means like it, of the first {2} terms", WholeBlocksOf<16>, true},
+    {TakeMeanOfPart<WholeBlocksOf<32>>, "{1}, and means like it, of the first {2} terms", WholeBlocksOf<32>, true},
+    {TakeMeanOfPart<WholeBlocksOf<64>>, "{1}, and means like it, of the first {2} terms", WholeBlocksOf<64>, true},
     {MoveElements<1>, "{1} shifted by one"},
     {MoveElements<-1>, "{1} shifted by one"},
     {ReplaceConstant<WholeBlocks<16>>},
@@ -462,6 +402,19 @@ constexpr ChangeRule kRules[] = {
 };
 
 }  // namespace
+
+const Node* FindSumOfMean(const Graph& graph, const Node& node) {
+  if (!Maps(node, Function::kDiv)) return nullptr;
+  const Node &sum = graph.At(node.args[0]), &count = graph.At(node.args[1]);
+  const bool is_mean = sum.kind == Kind::kSum && count.kind == Kind::kConst &&
+                       count.constant == static_cast<double>(graph.ExtentOf(sum.reduced));
+  return is_mean ? &sum : nullptr;
+}
+
+AxisSet FindReducedAxes(const Graph& graph, const Node& node) {
+  const Node* const sum = FindSumOfMean(graph, node);
+  return sum == nullptr ? node.reduced : sum->reduced;
+}
 
 std::span<const ChangeRule> ListChangeRules() {
   return kRules;

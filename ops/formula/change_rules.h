@@ -34,7 +34,13 @@ struct ChangeRule {
   TermRange (*terms)(int64_t) = nullptr;
   bool of_alike = false;    // all nodes that are alike are changed with it
   bool of_several = false;  // and there have to be others
+  bool moves_axes = false;  // the result may have other axes, as statistics of columns in place of rows
 };
+
+// The axes whose terms a rule counts: those of a sum, or of the sum of a mean.
+AxisSet FindReducedAxes(const Graph& graph, const Node& node);
+// The sum of a mean over the number of its terms; null: the node is none.
+const Node* FindSumOfMean(const Graph& graph, const Node& node);
 
 std::span<const ChangeRule> ListChangeRules();  // likely mistakes first
 

@@ -19,16 +19,31 @@ void SetSigns(const Graph& graph, Node& node) {
   if (!node.args.empty()) node.least = 0;
 }
 
+// Gives a map the axes of its operands, of which one may have changed. False: another node than a map reads an operand
+// whose axes have changed.
+bool SetAxes(const Graph& before, const Graph& graph, const Node& meant, Node& node) {
+  AxisSet axes = 0, axes_before = 0;
+  for (const int arg : node.args) axes |= graph.At(arg).axes;
+  for (const int arg : meant.args) axes_before |= before.At(arg).axes;
+  if (axes == axes_before) return true;
+  node.axes = axes;
+  return node.kind == Kind::kMap;
+}
+
 struct Remade {
   Graph graph;
   int before = 0, after = 0;  // the node that was meant, and what stands in its place
 };
 
 // Whether a node takes the places of another operand that this one takes (keys and values that share their heads), adds
-// along the same axes, or has the same constant as its first factor.
+// or takes the mean along the same axes, or has the same constant as its first factor.
 bool IsAlike(const Graph& graph, const Node& a, const Node& b) {
   if (a.kind != b.kind) return false;
   if (a.kind == Kind::kSum) return a.reduced == b.reduced;
+  if (const Node* const sum_of_a = FindSumOfMean(graph, a)) {
+    const Node* const sum_of_b = FindSumOfMean(graph, b);
+    return sum_of_b != nullptr && sum_of_a->reduced == sum_of_b->reduced;
+  }
   if (Maps(a, Function::kMul) && Maps(b, Function::kMul)) {
     const Node &of_a = graph.At(a.args[0]), &of_b = graph.At(b.args[0]);
     return of_a.kind == Kind::kConst && of_b.kind == Kind::kConst && of_a.constant == of_b.constant &&
@@ -50,6 +65,7 @@ std::optional<Remade> Remake(const Graph& graph, int at, int user, const ChangeR
   for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
     Node node = graph.At(i);
     for (int& arg : node.args) arg = i == user && arg == at ? made.after : place[static_cast<size_t>(arg)];
+    if (i > at && rule.moves_axes && !SetAxes(graph, made.graph, graph.At(i), node)) return std::nullopt;
     if (i > at) SetSigns(made.graph, node);
     const Node kept = node;
     const Expr self = Append(made.graph, std::move(node));
@@ -57,14 +73,16 @@ std::optional<Remade> Remake(const Graph& graph, int at, int user, const ChangeR
     const bool is_alike = rule.of_alike && IsAlike(graph, graph.At(i), graph.At(at));
     if (i != at && !is_alike) continue;
     const ChangedExpr changed = rule.make({made.graph, kept, self});
-    if (!changed || changed->node().axes != kept.axes) return std::nullopt;
+    if (!changed || (changed->node().axes != kept.axes && !rule.moves_axes)) return std::nullopt;
     made.before = self.id;
     made.after = changed->id;
     if (user < 0) place.back() = changed->id;
   }
   for (OutputInfo& output : made.graph.outputs) {
     const bool is_kept = user == kAllButOutputs && output.node == at;
+    const AxisSet axes = graph.At(output.node).axes;
     output.node = is_kept ? made.before : place[static_cast<size_t>(output.node)];
+    if (made.graph.At(output.node).axes != axes) return std::nullopt;
   }
   return made;
 }
@@ -100,7 +118,8 @@ std::vector<std::vector<int>> FindApplicable(const Graph& graph) {
       const bool is_alone = rules[rule].of_several && std::ranges::count_if(graph.nodes, is_alike) < 2;
       const bool is_known = is_alone || (rules[rule].of_alike &&
                                          std::any_of(graph.nodes.begin() + node + 1, graph.nodes.end(), is_alike));
-      const bool fits = changed && changed->node().axes == graph.At(node).axes && !is_known;
+      const bool has_axes = changed && (rules[rule].moves_axes || changed->node().axes == graph.At(node).axes);
+      const bool fits = has_axes && !is_known;
       before.nodes.resize(static_cast<size_t>(node) + 1);
       if (fits) applicable[rule].push_back(node);
     }
@@ -122,7 +141,8 @@ std::vector<GraphChange> ListGraphChanges(const Graph& graph) {
     const std::string where = user == kAllButOutputs ? ", except where it is stored"
                               : user < 0             ? ""
                                                      : " in " + FormulaText(graph, user);
-    const TermRange terms = row.terms == nullptr ? TermRange{} : row.terms(graph.ExtentOf(graph.At(node).reduced));
+    const TermRange terms =
+        row.terms == nullptr ? TermRange{} : row.terms(graph.ExtentOf(FindReducedAxes(graph, graph.At(node))));
     const std::string what = fmt::format(fmt::runtime(row.text), after, before, terms.end - terms.begin);
     changes.push_back({node, rule, user, what + where});
   };

@@ -107,7 +107,9 @@ void Propagation::Recur(int index, const double* a, std::span<const double> b, s
       if (rules_.quadrature) {
         const double factor = plain ? 1 : t == 0 ? 0 : a[i], own = kRoundingDeviation * u * h[i];
         const double of_factor = plain || t == 0 ? 0 : reach_a[i] * h[i - stride];
-        deviation = factor * factor * deviation + reach * reach + of_factor * of_factor + (t > 0 ? own * own : 0);
+        const double product = plain || t == 0 ? 0 : kRoundingDeviation * u * factor * h[i - stride];
+        deviation = factor * factor * deviation + reach * reach + of_factor * of_factor + product * product +
+                    (t > 0 ? own * own : 0);
         error.r[i] = std::isfinite(h[i]) ? std::sqrt(deviation) : 0;
         continue;
       }

@@ -115,14 +115,14 @@ void ExpectEffect(const std::string& case_id, const std::string& fault, const Ef
       << fault << " changes nothing of " << case_id;
 }
 
-CaseFaults FaultsOf(Corpus& corpus, const std::string& case_id) {
+CaseFaults FaultsOf(Corpus& corpus, const std::string& case_id, const std::set<std::string>& known) {
   const PreparedCase data = PrepareEffect(case_id);
   CaseFaults faults;
   for (const ImplementationInfo& info : corpus.Offered(data.problem, "fault.")) {
     if (!info.name.ends_with(kEffect)) continue;
     const std::string fault = info.name.substr(0, info.name.size() - kEffect.size());
     faults.offered.insert(fault);
-    if (ChangedBy(corpus, data, info.name, {}) > 0) faults.effective.insert(fault);
+    if (!known.contains(fault) && ChangedBy(corpus, data, info.name, {}) > 0) faults.effective.insert(fault);
   }
   return faults;
 }

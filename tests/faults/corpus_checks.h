@@ -38,11 +38,12 @@ void ExpectLegalSchedulesHaveNone(const std::string& case_id, const EffectLimits
 // The one bug changes the exact result of the case.
 void ExpectEffect(const std::string& case_id, const std::string& fault, const EffectLimits& limits = {});
 
-// The tuned faults that the corpus offers for the case, and those of them that change its exact result.
+// The tuned faults that the corpus offers for the case, and those of them that change its exact result. Faults that are
+// `known` to are not tried again.
 struct CaseFaults {
   std::set<std::string> offered, effective;
 };
-CaseFaults FaultsOf(Corpus& corpus, const std::string& case_id);
+CaseFaults FaultsOf(Corpus& corpus, const std::string& case_id, const std::set<std::string>& known = {});
 
 // The faults among `names` in the part that change the exact result of the case.
 std::set<std::string> FaultsWithEffect(const std::string& case_id, CorpusPart part, const std::set<std::string>& names);

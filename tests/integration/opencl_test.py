@@ -115,6 +115,24 @@ class Faults(OpenCl):
         self.assertEqual(len({r["device"] for r in records}), 2)
 
 
+class Programs(OpenCl):
+    def test_kinds_and_small_shapes_of_two_types_share_one(self):
+        self.on_pocl()
+        cache = self.dir / "programs"
+        sums = [f"reduce/f32/shape={shape},kind={kind}/fill=normal/seed=0" for kind in ("l2", "max", "mean", "prod")
+                for shape in ("3x5,axes=1", "2x3x4,axes=0+2")]
+        products = [f"matmul/f32/m={m},n=9,k=64{more}/fill=normal/seed=0" for m in (1, 7) for more in ("", ",transa=1")]
+        convs = [f"conv/f32/n=1,c=3,o={o},{axes}/fill=normal/seed=0" for o in (1, 4, 8)
+                 for axes in ("i=20,k=3", "i=9x8,k=3x3", "i=4x4x4,k=2x2x2")]
+        chosen = [part for case in sums + products + convs for part in ("--case", case)]
+        done, records = self.run_cases(*chosen, XDG_CACHE_HOME=str(cache))
+        self.assertEqual({r["verdict"] for r in records}, {"pass"}, done.stdout + done.stderr)
+        self.assertGreater(len(records), 35)
+        programs = [folder for folder in cache.glob("assay/workers/opencl-*/pocl/kcache/*/*") if folder.is_dir()]
+        # One of folds, one of convolutions without tiles, one that adds the parts of products; tiles in two heights each.
+        self.assertLessEqual(len(programs), 7, programs)
+
+
 class Stacks(OpenCl):
     """PoCL keeps a work-group's context on the stack of the thread that runs it, and tells VkFFT that the second-level
     cache is local memory: with 2 MiB of it one work-group takes a line that needs more stack than threads usually have."""

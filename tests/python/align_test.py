@@ -53,6 +53,17 @@ KERNELS = """
     changing("wrong", lambda a, b, rows, columns: len(a) == 1, lambda a, b: 2 * forwards(a, b))
     changing("doubled", lambda a, b, rows, columns: True, lambda a, b: 2 * forwards(a, b))
 """
+# Sums of pairs; another order in sums of 24 terms alone, such as those of a fourth of 96; and one with a bias.
+PAIRS = """
+    def pairs(a, b):
+        half = a.shape[1] // 2
+        return forwards(a, b) if half <= 6 else pairs(a[:, :half], b[:half]) + pairs(a[:, half:], b[half:])
+
+    assay.kernel("matmul", contract="f32acc", dtypes=["f32"], name="pairs")(pairs)
+    changing("short", lambda a, b, rows, columns: a.shape[1] == 24)
+    assay.kernel("matmul", contract="f32acc", dtypes=["f32"], name="biased")(
+        lambda a, b, c=None, bias=None: forwards(a, b) + bias)
+"""
 ONE_SHAPE = """
     assay.kernel("matmul", contract="f32acc", dtypes=["f32"], name="one-shape",
                  supports=lambda case: case.shapes["a"] == (24, 96) and case.shapes["b"] == (96, 20))(forwards)
@@ -232,6 +243,34 @@ class Indirect(Alignment):
         first = next(c for c in alignment["configurations"] if c["differing"] > 0)
         self.assertEqual((first["got"], first["got_nonfinite"], first["tolerances"], first["tolerances_nonfinite"]), (None, "nan", None, "inf"))
         self.assertNotIn("expected_nonfinite", first)
+
+
+class Ranks(Alignment):
+    """Sums that ranks share."""
+
+    def test_an_order_that_ranks_change(self):
+        """A running sum has other bits on two ranks; sums of pairs have those of a tree, and not those of ranks in their order."""
+        _, other = self.found("mine/steady", "--ranks", "2", code=1)
+        self.assertEqual(other, ["k: 2 ranks, in order"])
+        alignment, other = self.found("mine/pairs", "--ranks", "2,4", more=PAIRS, code=1)
+        self.assertEqual(other, ["k: 4 ranks, in order", "k: 4 ranks, ring"])
+        self.assertLess(max(c.get("tolerances", 0) for c in alignment["configurations"]), 1)
+        self.assertTrue(all(c["shows"] for c in alignment["configurations"] if c["name"] == "k: 4 ranks, tree"))
+        self.assertIn("CERTIFIED", self.align("mine/pairs", "--ranks", "2", more=PAIRS).stdout)
+
+    def test_two_kernels_share_alike(self):
+        self.assertIn("CERTIFIED", self.align("mine/steady", "mine/twin", "--ranks", "4").stdout)
+        _, other = self.found("mine/steady", "mine/short", "--ranks", "4", more=PAIRS, code=1)
+        self.assertEqual({name.rpartition(",")[0] for name in other}, {"k: 4 ranks"})
+
+    def test_what_cannot_be_shared(self):
+        alignment, other = self.found("mine/steady", "--ranks", "5")
+        refused = {c["name"]: c["refused"] for c in alignment["configurations"] if "refused" in c}
+        self.assertEqual((list(refused), other), (["5 ranks"], []))
+        self.assertIn("no sum over a multiple of 5 terms", refused["5 ranks"])
+        alignment, _ = self.found("mine/biased", "--ranks", "2", case=MATMUL.replace("k=96", "k=96,bias=1"), more=PAIRS)
+        self.assertIn("as with a bias, which each rank would add", {c["name"]: c.get("refused", "") for c in alignment["configurations"]}["k: 2 ranks, in order"])
+        self.assertIn("--ranks", self.align("mine/steady", "--ranks", "1", code=2).stderr)
 
 
 class Planted(Alignment):

@@ -25,6 +25,8 @@ def operands_of(mistake):
     operands[0] *= mistake.size
     if mistake.op == "softmax_backward":
         operands[0] = softmax(operands[0])
+    if mistake.op == "stft":
+        operands[1] = mistakes.hann(16, 0)
     if mistake.op is mistakes.cross_entropy:
         operands[1] = np.eye(32)[rng.integers(0, 32, 16)]
     return [x.astype(np.float32) for x in operands]
@@ -200,6 +202,13 @@ class Causes(unittest.TestCase):
         signal, kernel = self.normals(1, 2, 40), self.normals(3, 2, 5)
         self.is_named("the operand w reversed along axis 2", "conv", [signal, kernel], lambda x, w: np.stack(
             [sum(np.convolve(x[0, c], w[o, c], "valid") for c in range(2)) for o in range(3)])[None])
+
+    def test_two_mistakes_at_once(self):
+        x, gamma, beta = self.normals(16, 48), self.normals(48), self.normals(48)
+        self.has_cause("two mistakes: the operand beta all 0, and the formula with 47 in place of 48", "layer_norm", [x, gamma, beta],
+                       lambda x, gamma, beta: layer_norm(x, gamma, 0, ddof=1), explain="full")
+        self.has_cause("two mistakes: the operand gamma all 1, and the formula with sum(x * x) in place of mean(x * x)", "rms_norm", [x, gamma],
+                       lambda x, gamma: x / np.sqrt((x * x).sum(1, keepdims=True) + 1e-6), explain="full")
 
     def test_formulas_of_ones_own(self):
         def scaled(x, bias):

@@ -146,6 +146,37 @@ def gated_delta_step(q, k, v, gate, beta, state):
     return {"o": np.einsum("bhvd,bhd->bhv", new, q), "new_state": new}
 
 
+def gated_delta_rule(q, k, v, gate, beta, state):
+    q, k = (x / np.sqrt((x * x).sum(-1, keepdims=True) + 1e-6) for x in (q, k))
+    o = np.zeros((*q.shape[:3], v.shape[3]))
+    for t in range(q.shape[2]):
+        step = gated_delta_step(q[..., t, :], k[..., t, :], v[..., t, :], gate[..., t], beta[..., t], state)
+        o[..., t, :], state = step["o"], step["new_state"]
+    return {"o": o, "new_state": state}
+
+
+def associative_scan(a, b):
+    h = b.copy()
+    for t in range(1, b.shape[1]):
+        h[:, t] += a[:, t] * h[:, t - 1]
+    return h
+
+
+def top_p_mask(logits, top_p=0.9):
+    order = np.argsort(-logits, -1, kind="stable")
+    p = np.take_along_axis(softmax(logits), order, -1)
+    mask = np.zeros(logits.shape, bool)
+    np.put_along_axis(mask, order, p.cumsum(-1) - p < top_p, -1)
+    return mask
+
+
+def sparse_mm(values, places, b):
+    a = np.zeros((len(values), len(b)))
+    for i in range(values.shape[1]):
+        a[np.arange(len(a)), i // 2 * 4 + places[:, i]] += values[:, i]
+    return a @ b
+
+
 def kv_cache_write(cache, x, slots):
     y = cache.copy()
     y[slots] = x
@@ -253,6 +284,16 @@ FORMULAS = {
     "fft_conv": (lambda x, kernel: x, dict(b=2, c=3, l=4), {}),  # without batches or channels
     "stft": (lambda x, window: np.zeros((len(x), x.shape[1] - len(window) + 1, len(window) // 2 + 1, 2)), dict(b=2, l=5, n=4), {}),
     "gated_delta_step": (gated_delta_step, dict(b=2, h=2, d=4, dv=5), {}),
+    "gated_delta_rule": (gated_delta_rule, dict(b=2, h=2, l=3, d=4, dv=5), {}),
+    "associative_scan": (associative_scan, dict(rows=2, n=4), {}),
+    "top_p_mask": (top_p_mask, dict(rows=2, n=4), {}),
+    "min_p_mask": (lambda logits: softmax(logits) >= 0.1 * softmax(logits).max(-1, keepdims=True, initial=0), dict(rows=2, n=4), {}),
+    "llm_int8_mm": (lambda x, a, b, scale_a, scale_b, is_outlier: np.where(is_outlier, x, a * scale_a[:, None]) @ b * scale_b, dict(m=3, k=4, n=5),
+                    {"a": "int8", "b": "int8", "is_outlier": "bool"}),
+    "sparse_mm": (sparse_mm, dict(m=3, k=4, n=5), {"places": "uint8", "layouts": {"values": "[m,k/2]", "places": "[m,k/2]", "b": "[k,n]"}}),
+    "philox_uniform": (lambda words: (words >> 8) / 2 ** 24, dict(n=4), {"words": "int64"}),
+    "dropout": (lambda x: {"y": x / 0.9, "mask": np.ones(len(x), bool)}, dict(n=4), {}),
+    "stochastic_round": (lambda x, random: x.astype(np.float16), dict(n=4), {"random": "int32"}),
     "grid_sample": (lambda x, grid: np.full((*x.shape[:2], *grid.shape[1:3]), 0.75), dict(n=2, c=3, h=8, w=8, oh=2, ow=3), {}),
     "mx_mm": (lambda a, b, scale_a, scale_b: np.zeros((len(a), b.shape[1])), dict(m=3, k=4, n=5),  # of codes of zero
               {**dict.fromkeys(("a", "b", "scale_a", "scale_b"), "uint8"), "attrs": {"codes": "e2m3"},

@@ -36,7 +36,7 @@ REFUSED = {
         "cross_entropy:rows cross_entropy:n cross_entropy_backward:rows cross_entropy_backward:n kl_div:rows kl_div:n mse:rows mse:n "
         "adaptive_avg_pool:h adaptive_avg_pool:w resize:h resize:w avg_pool:h avg_pool:w pad:rows pad:n grouped_gemm:groups moe_permute:k "
         "moe_route:experts lse_merge:parts w4a16_mm:groups scaled_mm:k conv_transpose:c conv_transpose:h conv_transpose:w conv_transpose:k "
-        "lp_pool:h lp_pool:w causal_conv1d:l linear_attention:d kv_cache_write:n fft_conv:l stft:l stft:n gated_delta_step:d grid_sample:h grid_sample:w mx_mm:k "
+        "lp_pool:h lp_pool:w causal_conv1d:l linear_attention:d kv_cache_write:n fft_conv:l stft:l stft:n gated_delta_step:d gated_delta_rule:l gated_delta_rule:d sparse_mm:k llm_int8_mm:k grid_sample:h grid_sample:w mx_mm:k "
         "moe_fused:k moe_fused:experts moe_fused:d moe_fused:h paged_decode:hkv paged_decode:d "
         "paged_decode:pages paged_decode:page paged_decode:blocks ragged_attention:s ragged_attention:hkv ragged_attention:d "
         "ragged_attention:sequences attention_lse:hkv attention_lse:s attention_lse:d sink_attention:hkv sink_attention:s sink_attention:d "

@@ -253,6 +253,8 @@ class Fingerprint(Program):
 
     def test_an_operator_without_a_known_sum_has_its_slices_compared(self):
         passport = self.passports("--impl", "last_alone", case="softmax/f32/shape=20x300/fill=normal/seed=0")["last_alone"]
+        self.assertIn("rows of 2 to 256 elements of f32 or f64 do", passport["no_order"])
+        self.assertRegex(self.take("--impl", "last_alone", case="softmax/f32/shape=20x300/fill=normal/seed=0").stdout, "order +unknown: its results show no order")
         self.assertEqual(passport["slices"], [{"attribute": "shape", "extent": 20, "only_last": False, "equal": [], "other": [1, 2, 3, 7, 10, 17, 19],
                                                "not_taken": []}])
         self.assertTrue(passport["repeats"])

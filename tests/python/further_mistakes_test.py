@@ -113,6 +113,23 @@ def shifted_rope(x, cos, sin):
     return rope(x, np.cos(angle), np.sin(angle))
 
 
+def delta_step(q, k, v, gate, beta, state):
+    kept = state * gate[..., None, None]
+    state = kept + (beta[..., None] * (v - np.einsum("bhvd,bhd->bhv", kept, k)))[..., None] * k[:, :, None]
+    return [np.einsum("bhvd,bhd->bhv", state, q), state]
+
+
+def of_e4m3(codes):
+    exponent, digits = codes >> 3 & 15, codes & 7
+    return np.where(codes & 128, -1.0, 1.0) * np.where(exponent, (8 + digits) * 2.0 ** (exponent - 10.0), digits * 2.0 ** -9)
+
+
+def by_blocks(a, b, scale_a, scale_b, bias_a=127, bias_b=127):
+    """A product of numbers of e4m3, 32 of which have a power of two in common."""
+    spread = [np.repeat(2.0 ** (s.astype(float) - bias), 32, axis) for s, bias, axis in ((scale_a, bias_a, 1), (scale_b, bias_b, 0))]
+    return (of_e4m3(a) * spread[0] @ (of_e4m3(b) * spread[1])).astype(np.float32)
+
+
 class Further(NamedTuple):
     op: str
     done: str
@@ -134,12 +151,21 @@ PADDED = (np.arange(16) < 12).astype(np.int8) * np.ones((16, 1), np.int8)
 RANKS, GATED = [normals(4, 32)], [normals(16, 64)]
 WITH_DOUT = [*GROUPED, normals(1, 4, 16, 24)]
 STATE = [normals(2, 4, 12), normals(4, 4), normals(4), normals(2, 4, 3)]
+GATE = [normals(2, 3, 8), normals(2, 3, 8) / 3, normals(2, 3, 4), RNG.random((2, 3), np.float32), RNG.random((2, 3), np.float32), normals(2, 3, 4, 8)]
+BLOCKS = [RNG.integers(0, 120, (16, 64)).astype(np.uint8), RNG.integers(0, 120, (64, 24)).astype(np.uint8),
+          RNG.integers(120, 134, (16, 2)).astype(np.uint8), RNG.integers(120, 134, (2, 24)).astype(np.uint8)]
+E4M3 = {"dtypes": {"a": "e4m3", "b": "e4m3"}}
 FURTHER = [
+    Further("gated_delta_step", "the gate is left out", "gate all 1", GATE, lambda q, k, v, g, b, s: delta_step(q, k, v, 1 + 0 * g, b, s)),
+    Further("gated_delta_step", "the gate is taken for its logarithm", "exponential of operand gate", GATE, lambda q, k, v, g, b, s: delta_step(q, k, v, np.exp(g), b, s)),
+    Further("gated_delta_step", "the logarithm of the gate is taken for it", "logarithm of operand gate", GATE, lambda q, k, v, g, b, s: delta_step(q, k, v, np.log(g), b, s)),
+    Further("mx_mm", "both scales have a bias of 128", "output y divided by 4", BLOCKS, lambda *x: by_blocks(*x, 128, 128), E4M3),
+    Further("mx_mm", "the scale of b has a bias of 128", "128 in place of 127", BLOCKS, lambda *x: by_blocks(*x, 127, 128), E4M3),
     Further("conv_transpose", "the kernel is flipped", "reversed", [normals(2, 3, 6, 5), normals(3, 4, 3, 3)], lambda x, w: transposed(x, w[:, :, ::-1, ::-1])),
     Further("conv_transpose", "channels in and out are exchanged", "axes 0 and 1", [normals(2, 4, 6, 5), normals(4, 4, 3, 3)], lambda x, w: transposed(x, w.swapaxes(0, 1))),
     Further("batch_norm", "eps outside of the root", "in place of", NORMED, lambda x, g, b, m, v: batch_norm(x, g, b, m, np.sqrt(v) + 1e-3), {"eps": 1e-3}),
     Further("rms_norm", "a mean of squares of n - 1", "47 in place of 48", [normals(16, 48), normals(48)], lambda x, g: rms_norm(x, g * math.sqrt(47 / 48), 1e-6 * 47 / 48)),
-    Further("group_norm", "statistics of each channel, not of a group", "", [normals(2, 3, 4, 10), normals(3, 4), normals(3, 4)],
+    Further("group_norm", "statistics of each channel, not of a group", "along one of their axes", [normals(2, 3, 4, 10), normals(3, 4), normals(3, 4)],
             lambda x, g, b: (x - x.mean(3, keepdims=True)) / np.sqrt(x.var(3, keepdims=True) + 1e-5) * g[..., None] + b[..., None]),
     Further("scaled_mm", "the scales are exchanged", "scale_a and scale_b exchanged", [codes(16, 32), codes(32, 16), positive(16), positive(16)],
             lambda a, b, x, y: a.astype(float) @ b * y[:, None] * x, {"per": "row"}),
@@ -195,7 +221,7 @@ FURTHER = [
 
 def run(op, operands, wrong, **attrs):
     """The verdict on results that `wrong` computes in f64 and stores in the type of the first float."""
-    stored = next(x.dtype for x in operands if x.dtype.kind in "fc")
+    stored = next((x.dtype for x in operands if x.dtype.kind in "fc"), np.float32)
     results = wrong(*(x.astype({"f": np.float64, "c": np.complex128}.get(x.dtype.kind, x.dtype)) for x in operands))
     results = [y.astype(stored) for y in results] if isinstance(results, list) else results.astype(stored)
     return assay.check(op, operands, results, explain="full", **attrs)
@@ -253,7 +279,7 @@ class CausesOverShapesAndTypes(unittest.TestCase):
             for k in range(len(b)):
                 y = (y + a[:, k:k + 1] * b[k]).astype(np.float16).astype(float)
             return y
-        self.has_cause("running sums sum(a * b) in f16, as all operands", "matmul", [[(16, 64), (64, 24)], [(33, 40), (40, 20)]], product, ["f4"])
+        self.has_cause("running sums sum(a * b) in f16 or tf32, as all operands", "matmul", [[(16, 64), (64, 24)], [(33, 40), (40, 20)]], product, ["f4"])
 
     def test_causal_masks_that_are_off_by_one(self):
         for queries, keys in ((24, 24), (16, 33), (256, 256)):

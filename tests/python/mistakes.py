@@ -85,6 +85,32 @@ def cross_entropy(x, target):
     return xp.sum(-target * xp.log_softmax(x, axis=-1), axis=-1)
 
 
+def gelu(x):
+    return x / 2 * (1 + erf(x / math.sqrt(2)))
+
+
+def frames(x, window, n=16, hop=4, factor=1.0):
+    """The spectra of frames, real and imaginary parts along the last axis."""
+    y = np.fft.rfft(np.lib.stride_tricks.sliding_window_view(x, n, -1)[:, ::hop] * window) * factor
+    return np.stack([y.real, y.imag], -1)
+
+
+def hann(n, symmetric):
+    return 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(n) / (n - symmetric))
+
+
+def statistics_over(x, gamma, beta, axis):
+    return (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + 1e-5) * gamma + beta
+
+
+def over_part(x, gamma, terms):
+    return x / np.sqrt((x[:, :terms] ** 2).mean(-1, keepdims=True) + 1e-6) * gamma
+
+
+def exponentials(q, k):
+    return np.exp(q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1]))
+
+
 QKV = [(1, 4, 16, 24)] * 3
 GROUPED = [(1, 4, 16, 24), (1, 2, 16, 24), (1, 2, 16, 24)]
 NORM = [(16, 48), (48,), (48,)]
@@ -140,6 +166,28 @@ MISTAKES = [
             lambda x, w: correlate(np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), mode="edge"), w), {"pad": [1, 1]}),
     Mistake("the gate is not activated", "in place of", swiglu, [(16, 24), (24, 32), (24, 32)], lambda x, w, v: (x @ w) * (x @ v)),
     Mistake("gate and value are exchanged", "operands w and v exchanged", swiglu, [(16, 24), (24, 32), (24, 32)], lambda x, w, v: x @ w * (x @ v) * sigmoid(x @ v)),
+    Mistake("statistics of the whole tensor", "over the whole tensor", "layer_norm", NORM, lambda x, g, b: statistics_over(x, g, b, (0, 1))),
+    Mistake("statistics of columns", "along another axis", "layer_norm", NORM, lambda x, g, b: statistics_over(x, g, b, 0)),
+    Mistake("the mean of squares is of the first half of the row", "of the first 24 terms", "rms_norm", [(16, 48), (48,)], lambda x, g: over_part(x, g, 24)),
+    Mistake("the mean of squares is of the whole blocks of 32", "of the first 32 terms", "rms_norm", [(16, 48), (48,)], lambda x, g: over_part(x, g, 32)),
+    Mistake("a variance in place of the mean of squares", "x - ", "rms_norm", [(16, 48), (48,)], lambda x, g: x / np.sqrt(x.var(-1, keepdims=True) + 1e-6) * g),
+    Mistake("a column tile of 16 stands in place of the next", "shifted by 16 along axis . where it is wrong", "matmul", [(32, 24), (24, 64)],
+            lambda a, b: a @ b[:, [*range(32), *range(16, 32), *range(48, 64)]]),
+    Mistake("one block of k is added twice", "second 16 terms twice", "matmul", [(16, 64), (64, 32)], lambda a, b: a @ b + a[:, 16:32] @ b[16:32]),
+    Mistake("softmax over queries", "softmax over queries", "attention", QKV, lambda q, k, v: (exponentials(q, k) / exponentials(q, k).sum(-2, keepdims=True)) @ v),
+    Mistake("masked keys count in the sum of exponentials", "keys that the mask hides", "attention", QKV,
+            lambda q, k, v: (exponentials(q, k) * seen(q, k) / exponentials(q, k).sum(-1, keepdims=True)) @ v, {"causal": 1}),
+    Mistake("1 is added to the sum of exponentials", "1 in place of", "softmax", [(16, 64)], lambda x: np.exp(x - x.max(-1, keepdims=True)) / (
+        1 + np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True))),
+    Mistake("a relu gate for silu", "max", "silu_and_mul", [(16, 64)], lambda x: np.maximum(x[:, :32], 0) * x[:, 32:]),
+    Mistake("the gate of quick_gelu", "1.702", "gelu", [(1000,)], lambda x: x * sigmoid(1.702 * x)),
+    Mistake("beta is 2", "beta 2", "softplus", [(1000,)], lambda x: np.log1p(np.exp(2 * x)) / 2),
+    Mistake("a maximum that begins at 0", "0 in place of negative values|max", "reduce", [(64, 3)], lambda x: np.maximum(x.max(1), 0), {"axes": [1], "kind": "max"}),
+    Mistake("spectra are divided by the root of n", "output y divided by 4", "stft", [(2, 64), (16,)], lambda x, w: frames(x, w, factor=1 / 4), {"hop": 4}),
+    Mistake("the window is left out", "window all 1", "stft", [(2, 64), (16,)], lambda x, w: frames(x, 1), {"hop": 4}),
+    Mistake("a symmetric window", "symmetric Hann", "stft", [(2, 64), (16,)], lambda x, w: frames(x, hann(16, 1)), {"hop": 4}),
+    Mistake("a convolution round the end", "goes round the end", "fft_conv", [(2, 3, 32), (3, 32)],
+            lambda x, w: np.fft.irfft(np.fft.rfft(x) * np.fft.rfft(w), 32)),
     Mistake("the sign of the loss", "in place of|negated", cross_entropy, [(16, 32), (16, 32)], lambda x, t: (t * np.log(softmax(x))).sum(-1)),
 ]
 
@@ -152,5 +200,7 @@ RIGHT = [
     ("cumsum", [(4, 32)], lambda x: np.cumsum(x, 1)),
     ("gelu", [(1000,)], lambda x: x / 2 * (1 + erf(x / math.sqrt(2)))),
     ("silu_and_mul", [(16, 64)], lambda x: x[:, :32] * sigmoid(x[:, :32]) * x[:, 32:]),
+    ("softplus", [(1000,)], lambda x: np.log1p(np.exp(x))),
+    ("fft_conv", [(2, 3, 32), (3, 32)], lambda x, w: np.fft.irfft(np.fft.rfft(x, 64) * np.fft.rfft(w, 64), 64)[..., :32]),
     (swiglu, [(16, 24), (24, 32), (24, 32)], lambda x, w, v: x @ w * sigmoid(x @ w) * (x @ v)),
 ]

@@ -54,6 +54,21 @@ class Onnx(Imported):
         self.write_test(f"{self.count}/test_one", data, inputs, outputs)
         return self.outcomes(importer.read(f"{self.dir}/{self.count}", with_tensors=False))[0]
 
+    def test_samples_and_spectra(self):
+        x, grid, y = tensor([2, 3, 5, 7]), tensor([2, 4, 6, 2]), tensor([2, 3, 4, 6])
+        self.assertEqual(self.read(model("GridSample", ["x", "g"], padding_mode="border", align_corners=1), [x, grid], [y]),
+                         "grid_sample/f32/n=2,c=3,h=5,w=7,oh=4,ow=6,padding=border,align_corners=1")
+        self.assertEqual(self.read(model("GridSample", ["x", "g"], opset=16, mode="nearest"), [x, grid], [y]),
+                         "grid_sample/f32/n=2,c=3,h=5,w=7,oh=4,ow=6,mode=nearest")
+        self.assertIn("mode=cubic", self.read(model("GridSample", ["x", "g"], mode="cubic"), [x, grid], [y]))
+        signal, step, window = tensor([2, 20, 1]), tensor([], [3], T.INT64), tensor([8])
+        self.assertEqual(self.read(model("STFT", ["x", "s", "w"], opset=17), [signal, step, window], [tensor([2, 5, 5, 2])]),
+                         "stft/f32/b=2,l=20,n=8,hop=3")
+        self.assertIn("both halves", self.read(model("STFT", ["x", "s", "w"], opset=17, onesided=0), [signal, step, window],
+                                               [tensor([2, 5, 8, 2])]))
+        self.assertIn("complex signals", self.read(model("STFT", ["x", "s", "w"], opset=17), [tensor([2, 20, 2]), step, window],
+                                                   [tensor([2, 5, 5, 2])]))
+
     def test_products_and_convolutions(self):
         self.assertEqual(self.read(model("MatMul", ["a", "b"]), [tensor([2, 3, 4]), tensor([2, 4, 5])], [tensor([2, 3, 5])]),
                          "matmul/f32/m=3,n=5,k=4,batch=2")

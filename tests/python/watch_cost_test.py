@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,9 @@ import assay
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 if HAS_TORCH:
     import torch
-    from assay.models import _deviations, _layer_proofs, _proofs  # noqa: F401  (it adds proofs)
+    import watch_test
+    import watched_models
+    from assay.models import _deviations, _layer_proofs, _proofs, _queue  # noqa: F401  (it adds proofs)
     from assay.models._calls import Call
     from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
     from torch.nn.modules import module as modules
@@ -141,6 +144,101 @@ class Proofs(unittest.TestCase):
 
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
+class Queued(unittest.TestCase):
+    """Small calls that are equal but for their elements wait, and are proven together."""
+
+    FUNCTIONS = {  # of operands with 24 elements each, in every form that proofs stack
+        "add": lambda a, b: a + b, "sub": lambda a, b: a - b[:1], "mul": lambda a, b: a * b[:, :1], "div": lambda a, b: a / 3.0, "neg": lambda a, b: -a,
+        "abs": lambda a, b: abs(a), "relu": lambda a, b: a.relu(), "exp": lambda a, b: a.exp(), "tanh": lambda a, b: a.tanh(),
+        "pow": lambda a, b: a ** 3, "silu": lambda a, b: torch.nn.functional.silu(a), "gelu": lambda a, b: torch.nn.functional.gelu(a),
+        "sum": lambda a, b: a.sum(1), "mean": lambda a, b: a.mean(0, keepdim=True), "mm": lambda a, b: a @ b.T, "bmm": lambda a, b: a[None] @ b.T[None],
+        "addmm": lambda a, b: torch.addmm(b[0, :4], a, b.T), "cat": lambda a, b: torch.cat([a, b], 1), "stack": lambda a, b: torch.stack([a, b]),
+        "clone": lambda a, b: a.clone(), "add_": lambda a, b: a.clone().add_(b), "argmax": lambda a, b: a.argmax(1)}
+
+    def test_one_of_many(self):
+        """Right results are proven together, and a wrong one among them is named alone, wherever it stands."""
+        pairs = [(torch.randn(4, 6), torch.randn(4, 6)) for _ in range(12)]
+        for name, function in self.FUNCTIONS.items():
+            for wrong in (None, 2, 7, 11):
+                seen = []
+
+                def off(y):
+                    seen.append(y)
+                    if len(seen) - 1 == wrong:
+                        y.view(-1)[2] += 1
+
+                with self.subTest(function=name, wrong=wrong), Changed(name, off), assay.watch() as w:
+                    for a, b in pairs:
+                        function(a, b).zero_()  # which is none of its calls' business
+                    failed = [node.index for node in w.nodes if node.failed]
+                    self.assertEqual(len(failed), 0 if wrong is None else 1, str(w))
+                    self.assertEqual([node.index for node in w.nodes], sorted(node.index for node in w.nodes))
+
+    def test_together(self):
+        """NumPy is called once for all of them."""
+        a, b = torch.randn(4, 6), torch.randn(4, 6)
+        with unittest.mock.patch.object(_queue, "are_proven", wraps=_queue.are_proven) as proven, assay.watch() as w:
+            for _ in range(100):
+                a * b
+        self.assertEqual((proven.call_count, len(w.nodes), len(w.failures)), (1, 100, 0))
+
+    def test_changed_later(self):
+        """Operands and results are as they were when the call was made, whatever is written into them before they are proven."""
+        a, out = torch.randn(4, 6), []
+        with assay.watch() as w:
+            for _ in range(6):
+                out.append(a * 2)
+                a.add_(1), out[-1].zero_()
+        self.assertEqual(([node.failed for node in w.nodes].count(True), len(w.nodes)), (0, 18), str(w))
+
+    def test_other_shapes(self):
+        """A result with another shape than that of equal calls is wrong, though its elements would fill one that is right."""
+        calls, x = itertools.count(), torch.zeros(4)
+
+        def off(y):
+            if next(calls) == 3:
+                y.resize_(1)
+
+        with Changed("exp", off), assay.watch() as w:
+            for _ in range(5):
+                x.exp()
+        self.assertEqual([node.index for node in w.nodes if not node.failed], [1, 2, 3, 5], str(w))
+        self.assertEqual(sum(w.unjudged.values()) + len(w.failures), 1, str(w))
+
+    def test_later_steps(self):
+        """A fault in the third step of networks in training, whose small calls wait for each other, is the first that is named; other steps have
+        none."""
+        for kind in watched_models.MODELS:
+            torch.manual_seed(0)
+            model, given, fault = kind().train(), kind.example(), watch_test.Fault()
+
+            def step():
+                fault.seen = 0
+                model.zero_grad()
+                model(*given).square().mean().backward()
+
+            with fault, assay.watch() as w:
+                step(), step()
+                self.assertEqual(w.failures, [], str(w))
+                calls = w.calls
+                fault.place, fault.change = random.Random(kind.__name__).randrange(fault.seen), watch_test._last_row_doubled
+                while not fault.changed:  # a row of zeros is none to change
+                    step()
+                    fault.place += 1
+            with self.subTest(network=kind.__name__):
+                self.assertEqual((w.first_wrong or w.first_weaker).op.rstrip("_"), fault.changed.rstrip("_"), str(w))
+                self.assertGreater((w.first_wrong or w.first_weaker).index, calls)
+
+    def test_signs_of_zeros(self):
+        """Constants that compare equal are no equal calls."""
+        x = torch.zeros(4)
+        with assay.watch() as w:
+            for factor in (0.0, 0.0, 0.0, -0.0, -0.0, 0, False):
+                x * factor
+        self.assertEqual(w.failures, [], str(w))
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
 class Layers(unittest.TestCase):
     """Proofs of layers beside the whole judgement."""
 
@@ -187,6 +285,13 @@ class Layers(unittest.TestCase):
         y, places = aten.max_pool2d_with_indices(draw(2, 3, 12, 12), [3, 3], [2, 2], [1, 1])
         yield aten.max_pool2d_with_indices_backward, (draw(y.shape), draw(2, 3, 12, 12), [3, 3], [2, 2], [1, 1], [1, 1], False, places)
 
+    def small_norms(self):
+        aten, draw = torch.ops.aten, torch.randn
+        for rows, n in ((4, 16), (24, 32)):
+            x = draw(rows, n)
+            _, mean, scale = aten.native_layer_norm(x, [n], None, None, 1e-5)
+            yield aten.native_layer_norm_backward, (draw(x.shape), x, [n], mean, scale, draw(n), draw(n), [True] * 3)
+
     def at(self, call, made, share, is_single=False):
         """Outputs that are so many allowances away from the values in f64, or of each the element alone that has the largest one."""
         proof = _proofs.proof_of(call)
@@ -204,7 +309,7 @@ class Layers(unittest.TestCase):
         """PyTorch's results are proven. Results at the edge of a proof are proven and pass the whole judgement by what is left of the bound;
         one element beyond it is not proven."""
         torch.manual_seed(0)
-        for function, given in itertools.chain(self.convolutions(), self.norms(), self.others()):
+        for function, given in itertools.chain(self.convolutions(), self.norms(), self.others(), self.small_norms()):
             with self.subTest(function=str(function), shape=tuple(given[0].shape)):
                 call, made = Call(function.default, given, {}), function(*given)
                 proof = _proofs.proof_of(call)
@@ -362,6 +467,89 @@ print(len(found), peaks[1] - peaks[0])"""
                 made = dropout(norm(x))
             buffers.append([made, *norm.buffers(), torch.rand(3)])
         self.assertTrue(all(map(torch.equal, *buffers)))
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
+class Parts(unittest.TestCase):
+    """Calls with several results of which some are there, or are parts of an operand."""
+
+    def test_gradients(self):
+        x, weights = torch.randn(4, 8, 5), torch.randn(4, 8, 5)
+        for norm in (torch.nn.BatchNorm1d(8), torch.nn.GroupNorm(2, 8)):
+            with assay.watch() as w:
+                (norm(x) * weights).sum().backward()  # x has no gradient
+            self.assertEqual([node.verdict for node in w.nodes if node.op.endswith("norm_backward")], ["pass"], str(w))
+
+    def test_split(self):
+        x = torch.randn(7, 4)
+
+        def off(made):
+            made[2] = made[2] + 1
+
+        for wrong in (False, True):
+            with Changed("unsafe_split", off) if wrong else contextlib.nullcontext(), assay.watch() as w:
+                torch.ops.aten.unsafe_split(x, 3), torch.ops.aten.unsafe_split_with_sizes(x, [1, 3], 1)
+            self.assertEqual([node.failed for node in w.nodes], [False, False, wrong, False, False], str(w))
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
+class Reductions(unittest.TestCase):
+    """Large ones are proven or judged in slices."""
+
+    CALLS = {  # of 64 MB of f32 and more
+        "sums": ("torch.randn(1 << 14, 1 << 10)", "x.sum(0)", "aten::sum"),
+        "sums by a contract": ("torch.randn(1 << 14, 1 << 10)", "x.sum(1)", "aten::sum"),
+        "a sum": ("torch.randn(1 << 24)", "x.sum()", "aten::sum"),
+        "batch norm": ("torch.randn(256, 64, 32, 32)", "torch.nn.functional.batch_norm(x, None, None, torch.ones(64), torch.ones(64), True)", "aten::native_batch_norm"),
+        "maxima": ("torch.randn(64, 64, 64, 64)", "torch.nn.functional.max_pool2d(x, 2)", "aten::max_pool2d_with_indices"),
+        "means": ("torch.randn(64, 64, 64, 64)", "torch.nn.functional.avg_pool2d(x, 2)", "aten::avg_pool2d")}
+
+    def test_memory(self):
+        """Judging takes less than half of the operands and results and 300 MB; measured in a process of its own."""
+        for name, (operand, expression, op) in self.CALLS.items():
+            program = f"""
+import resource, torch, assay
+x, watch = {operand}, assay.watch(contract={"f32acc" if "contract" in name else None!r}, threads=0)
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+with torch.no_grad(), assay.watch():
+    y = torch.zeros(3, 4, 2, 2) + 1
+    y.sum(0), torch.nn.functional.max_pool2d(y, 2)
+with torch.no_grad():
+    y = {expression}
+    before = peak()
+    with watch: y = {expression}
+found = [node for node in watch.nodes if node.op == "{op}"]
+print(peak() - before, (x.nbytes + y.nbytes) >> 20, len(found), found[0].verdict)"""
+            done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
+            with self.subTest(function=name):
+                more, size, count, verdict = *map(int, done[:3]), done[3]
+                self.assertEqual((count, verdict), (1, "pass"))
+                self.assertLess(more, 120 if name != "maxima" else size // 2 + 300)  # MB
+
+    def test_a_wrong_element(self):
+        """Whichever slice it is in, it is found where all of them are proven."""
+        x = torch.randn(256, 64, 32, 32)
+
+        def off(made):
+            made[0][200, 37, 5, 6] += 5
+
+        with Changed("native_batch_norm", off), assay.watch() as w, torch.no_grad():
+            torch.nn.functional.batch_norm(x, None, None, torch.ones(64), torch.ones(64), True)
+        self.assertEqual([node.op for node in w.failures], ["aten::native_batch_norm"], str(w))
+        self.assertEqual(w.failures[0].elements, x.numel())
+
+    def test_a_wrong_sum(self):
+        """Sums that are judged in slices: one of all is wrong, and its node has the numbers of all."""
+        x = torch.randn(1 << 10, 1 << 14)
+
+        def off(y):
+            y[77] += 1
+
+        for wrong in (False, True):
+            with Changed("sum", off) if wrong else contextlib.nullcontext(), assay.watch(contract="f32acc", threads=0) as w:
+                x.sum(1)
+            self.assertEqual([(node.failed, node.judged, node.elements) for node in w.nodes], [(wrong, 1 << 10, 1 << 10)], str(w))
+            self.assertIsNotNone(w.nodes[0].margin)
 
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not here")

@@ -6,20 +6,20 @@ typedef struct {
 } Best;
 
 // Whether b stands before a: a greater (less) value, NaN above all unless skipped, and the lower position of equals.
-bool Beats(Best b, Best a) {
-  if (b.at < 0 || (SKIP_NAN && isnan(b.value))) return false;
+bool Beats(const Params* p, Best b, Best a) {
+  if (b.at < 0 || (p->skips_nan && isnan(b.value))) return false;
   if (a.at < 0) return true;
   const bool equal = b.value == a.value || (isnan(b.value) && isnan(a.value));
   if (equal) return b.at < a.at;
   if (isnan(a.value) || isnan(b.value)) return isnan(b.value);
-  return KIND == kArgMax ? b.value > a.value : b.value < a.value;
+  return p->kind == kArgMax ? b.value > a.value : b.value < a.value;
 }
 
 Best BestOf(const Params* p, const global TYPE(X)* x, long begin, long step) {
   Best best = {0, -1};
   for (long i = begin; i < p->count; i += step) {
     const Best next = {LOAD(X, x, ReducedOffset(p, i)), i};
-    if (Beats(next, best)) best = next;
+    if (Beats(p, next, best)) best = next;
   }
   return best;
 }
@@ -45,7 +45,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void tree(const global
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item < half_size) {
       const Best a = {values[item], at[item]}, b = {values[item + half_size], at[item + half_size]};
-      if (Beats(b, a)) values[item] = b.value, at[item] = b.at;
+      if (Beats(&p, b, a)) values[item] = b.value, at[item] = b.at;
     }
   }
   if (item == 0) y[out] = max(at[0], 0L);

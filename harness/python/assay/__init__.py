@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._marks import mark as mark
     from ._namespace import namespace as namespace
     from ._operators import operators as operators
+    from ._samples import Draws as Draws, check_samples as check_samples
     from .models.jax_model import watch_jax as watch_jax
     from .models.onnx_model import watch_onnx as watch_onnx
     from .models.watch import Node as Node, Watch as Watch, watch as watch
@@ -34,7 +35,7 @@ _HOMES = {"Arithmetic": "_verdict", "Case": "_cases", "Cases": "_cases", "Defini
           "InconclusiveWarning": "_errors", "KernelCase": "_kernels", "Mismatch": "_errors", "Sample": "_verdict", "Stricter": "_verdict",
           "SuspectWarning": "_errors", "UsageError": "_errors",
           "Verdict": "_verdict", "WorstElement": "_verdict", "assert_close": "_check", "cases": "_cases",
-          "check": "_check", "kernel": "_kernels", "mark": "_marks", "namespace": "_namespace",
+          "check": "_check", "check_samples": "_samples", "Draws": "_samples", "kernel": "_kernels", "mark": "_marks", "namespace": "_namespace",
           "operator": "_define", "operators": "_operators", "Node": "models.watch", "Watch": "models.watch", "watch": "models.watch", "watch_onnx": "models.onnx_model",
           "watch_jax": "models.jax_model"}
 

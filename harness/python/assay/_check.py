@@ -43,7 +43,7 @@ def positive_or_zero(number: Optional[int], what: str) -> int:
     return int(number)
 
 
-def check(op: Union[str, Callable[..., Any]], inputs: Arrays, outputs: Arrays, *, contract: Optional[str] = None, require: Optional[str] = None,
+def check(op: Union[str, Callable[..., Any]], inputs: Arrays, outputs: Union[Arrays, Callable[..., Any]], *, contract: Optional[str] = None, require: Optional[str] = None,
           tier: Optional[str] = None, dtypes: Optional[Mapping[str, str]] = None, explain: str = "quick",
           sample: Optional[int] = None, sample_seed: Optional[int] = None, sample_at: Sequence[tuple[int, int]] = (), **attrs: Any) -> Verdict:
     """Judges `outputs` of an operator on `inputs` against golden values and the bounds of a contract.
@@ -52,7 +52,9 @@ def check(op: Union[str, Callable[..., Any]], inputs: Arrays, outputs: Arrays, *
         ``assay.operator`` made, or any function of arrays, which is traced for arrays of these shapes; it takes what it needs
         from ``assay.namespace(x)``, and `attrs` are its keyword arguments.
     inputs: arrays by name, in the operator's order (None: an optional one that is left out), or a single one.
-    outputs: a single array, or several by name.
+    outputs: a single array, or several by name. Or a kernel: a function that is called with the inputs, and with the
+        attributes that it has arguments for. Where several causes explain its result it is called again, with another
+        value of a stated real or the inputs in another order, and those are named that explain all of its results.
     contract: the arithmetic to judge by, such as "f32acc" or "tf32; ftz=all"; None: that of the types, which permits
         intermediates in a 16-bit type of the inputs (`stricter` of the verdict: whether it holds without them).
     require: a contract that `contract` has to meet; else the verdict is "below_contract".
@@ -73,6 +75,11 @@ def check(op: Union[str, Callable[..., Any]], inputs: Arrays, outputs: Arrays, *
     strides. What is on a device is copied to the host. Raises UsageError where something cannot be, and Error where the
     library is not there or memory is short. The call releases the GIL.
     """
+    if callable(outputs):
+        from ._experiment import check_kernel
+        judged = {"contract": contract, "require": require, "tier": tier, "dtypes": dtypes, "explain": explain, "sample": sample,
+                  "sample_seed": sample_seed, "sample_at": sample_at}
+        return check_kernel(op, inputs, outputs, judged, attrs)
     if callable(op):
         from ._define import take_function
         op, attrs = take_function(op, inputs, outputs, attrs)

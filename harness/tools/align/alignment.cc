@@ -14,6 +14,7 @@
 #include "harness/engine/device/prepared_plan.h"
 #include "harness/judge/judge.h"
 #include "harness/tools/align/configurations.h"
+#include "harness/tools/align/rank_sums.h"
 
 namespace assay {
 namespace {
@@ -64,7 +65,7 @@ class Aligner {
     }
   }
 
-  Result<Alignment> Run() {
+  Result<Alignment> Run(std::span<const int64_t> ranks) {
     alignment_.case_id = data_.problem.spec.Id(), alignment_.input_hash = data_.input_hash;
     for (const AlignedSide& side : sides_) alignment_.sides.push_back(side.Name());
     auto whole = Execute(sides_.front(), data_.problem, {}, data_.inputs);
@@ -73,6 +74,9 @@ class Aligner {
     if (auto found = FindOtherOrders(); !found) return tl::unexpected(found.error());
     for (const Configuration& of : ListConfigurations(*data_.op, data_.problem, data_.inputs)) {
       if (auto tried = Try(of); !tried) return tl::unexpected(tried.error());
+    }
+    for (const int64_t n : ranks) {
+      if (auto tried = TryRanks(n); !tried) return tl::unexpected(tried.error());
     }
     JoinPlaces();
     return std::move(alignment_);
@@ -100,6 +104,19 @@ class Aligner {
                                const std::vector<Tensor>& inputs) {
     const auto plan = PreparedPlan::Make(side.device, problem, side.implementation, layout);
     return plan ? Execute(*plan, inputs) : tl::unexpected(plan.error());
+  }
+
+  static Call<Outputs> Execute(const PreparedPlan& plan, const Configuration& of, const std::vector<Tensor>& whole) {
+    if (of.ranks.empty()) return Execute(plan, of.inputs(whole));
+    std::vector<Tensor> parts;
+    for (const auto& inputs : of.ranks) {
+      auto part = Execute(plan, inputs(whole));
+      if (!part) return part;
+      parts.push_back(std::move(part->front()));
+    }
+    Outputs summed;
+    summed.push_back(of.summed(parts));
+    return summed;
   }
 
   // Whether it takes that problem by the same implementation.
@@ -162,7 +179,7 @@ class Aligner {
 
   Result<bool> ShowsIn(size_t output, const Configuration& of, const PreparedPlan& plan, const Tensor& expected) const {
     for (const OtherOrder& order : others_[output]) {
-      const auto outputs = Execute(plan, of.inputs(order.inputs));
+      const auto outputs = Execute(plan, of, order.inputs);
       if (!outputs) return Fail(ErrorCode::kUnavailable, outputs.error().message);
       if (!SameBits(of.compared(order.restored((*outputs)[output]), output), expected)) return true;
     }
@@ -177,6 +194,19 @@ class Aligner {
       if (!judge.Judge(i, got[static_cast<size_t>(i)]).accepted) return false;
     }
     return true;
+  }
+
+  Status TryRanks(int64_t n) {
+    const std::vector<Configuration> all = ListRankSums(*data_.op, data_.problem, std::span(&n, 1));
+    if (all.empty()) {
+      alignment_.configurations.push_back(
+          {.name = fmt::format("{} ranks", n),
+           .refused = fmt::format("it has no sum over a multiple of {} terms that is its one output", n)});
+    }
+    for (const Configuration& of : all) {
+      if (auto tried = Try(of); !tried) return tried;
+    }
+    return {};
   }
 
   Status Try(const Configuration& of) {
@@ -194,18 +224,22 @@ class Aligner {
       }
       plans.push_back(*std::move(plan));
     }
-    const std::vector<Tensor> inputs = of.inputs(data_.inputs);
     std::vector<Tensor> expected;
     if (plans.size() == 2) {
-      auto outputs = Execute(plans[0], inputs);
+      auto outputs = Execute(plans[0], of, data_.inputs);
       if (!outputs) return Fail(ErrorCode::kUnavailable, outputs.error().message);
       for (size_t k = 0; k < outputs->size(); ++k) expected.push_back(of.compared((*outputs)[k], k));
     } else {
       for (size_t k = 0; k < whole_.size(); ++k) expected.push_back(of.expected(whole_[k], k));
     }
     for (int call = 0; call < of.calls; ++call) {
-      const auto got = Execute(plans.back(), inputs);
+      const auto got = Execute(plans.back(), of, data_.inputs);
       if (!got) return Fail(ErrorCode::kUnavailable, got.error().message);
+      if (!of.ranks.empty() && !IsRight(0, got->front())) {
+        tried.refused = "the sum of its parts is no result of the case, as with a bias, which each rank would add";
+        alignment_.configurations.push_back(std::move(tried));
+        return {};
+      }
       for (size_t k = 0; k < expected.size(); ++k) Compare(of, expected[k], of.compared((*got)[k], k), k, tried);
     }
     const auto shows = Shows(of, plans.back(), expected);
@@ -269,8 +303,8 @@ bool Alignment::IsCertified() const {
   return CountCompared() > 0 && CountDiffering() == 0 && CountUnshown() == 0;
 }
 
-Result<Alignment> Align(const PreparedCase& data, std::span<const AlignedSide> sides) {
-  return Aligner(data, sides).Run();
+Result<Alignment> Align(const PreparedCase& data, std::span<const AlignedSide> sides, std::span<const int64_t> ranks) {
+  return Aligner(data, sides).Run(ranks);
 }
 
 }  // namespace assay

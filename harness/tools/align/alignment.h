@@ -49,9 +49,10 @@ struct Alignment {
   std::string Sentence() const;
 };
 
-// One side: each configuration beside the whole case. Two: beside each other in each configuration. Errors: a
-// backend's.
-Result<Alignment> Align(const PreparedCase& data, std::span<const AlignedSide> sides);
+// One side: each configuration beside the whole case. Two: beside each other in each configuration. `ranks`: numbers of
+// ranks that share the sums. Errors: a backend's.
+Result<Alignment> Align(const PreparedCase& data, std::span<const AlignedSide> sides,
+                        std::span<const int64_t> ranks = {});
 
 std::string TextOf(const Alignment& alignment);
 Json ToJson(const Alignment& alignment);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <numeric>
 #include <set>
 
@@ -200,6 +199,24 @@ std::vector<Configuration> ListConfigurations(const Operator& op, const Problem&
   return all;
 }
 
+std::map<int64_t, std::vector<int64_t>> ListTermAxes(const Operator& op, const Problem& problem, size_t output) {
+  std::set<std::pair<size_t, int64_t>> known;
+  for (const SliceAxes& axes : op.Slices(problem, output)) {
+    for (size_t i = 0; i < axes.inputs.size(); ++i) known.insert({i, axes.inputs[i]});
+  }
+  std::map<int64_t, std::vector<int64_t>> by_extent;
+  for (size_t i = 0; i < problem.inputs.size(); ++i) {
+    const Shape& shape = problem.inputs[i].shape;
+    for (int64_t axis = 0; axis < std::ssize(shape); ++axis) {
+      const int64_t extent = shape[static_cast<size_t>(axis)];
+      if (extent < 2 || known.contains({i, axis})) continue;
+      auto& axes = by_extent.try_emplace(extent, problem.inputs.size(), -1).first->second;
+      if (axes[i] < 0) axes[i] = axis;
+    }
+  }
+  return by_extent;
+}
+
 std::vector<OtherOrder> ListOtherOrders(const Operator& op, const Problem& problem, size_t output,
                                         const std::vector<Tensor>& inputs) {
   std::vector<OtherOrder> orders;
@@ -212,25 +229,12 @@ std::vector<OtherOrder> ListOtherOrders(const Operator& op, const Problem& probl
     }
   };
   std::set<int64_t> kept;  // axes of the output along which nothing is summed
-  std::set<std::pair<size_t, int64_t>> known;
   for (const SliceAxes& axes : op.Slices(problem, output)) {
     kept.insert(axes.output);
-    for (size_t i = 0; i < axes.inputs.size(); ++i) known.insert({i, axes.inputs[i]});
     if (axes.output < 0 || !axes.alone) add(axes.inputs, axes.output, axes.extent);
   }
-  // Whatever else has one extent turns together: the channels of a convolution, or a norm's rows, weights and results.
-  std::map<int64_t, std::vector<int64_t>> by_extent;
-  for (size_t i = 0; i < problem.inputs.size(); ++i) {
-    const Shape& shape = problem.inputs[i].shape;
-    for (int64_t axis = 0; axis < std::ssize(shape); ++axis) {
-      const int64_t extent = shape[static_cast<size_t>(axis)];
-      if (extent < 2 || known.contains({i, axis})) continue;
-      auto& axes = by_extent.try_emplace(extent, problem.inputs.size(), -1).first->second;
-      if (axes[i] < 0) axes[i] = axis;
-    }
-  }
   const Shape& shape = problem.outputs[output].shape;
-  for (const auto& [extent, axes] : by_extent) {
+  for (const auto& [extent, axes] : ListTermAxes(op, problem, output)) {
     add(axes, -1, extent);
     for (int64_t axis = 0; axis < std::ssize(shape); ++axis) {
       if (shape[static_cast<size_t>(axis)] == extent && !kept.contains(axis)) add(axes, axis, extent);

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,11 +25,18 @@ struct Configuration {
   // `expected` takes from an output of the whole case (or a tensor of its shape), by its number, what it is in this
   // configuration; `compared` takes from the configuration's own output the elements to compare.
   std::function<Tensor(const Tensor&of_whole, size_t output)> expected, compared;
+  // Sums that ranks share: the inputs of each, in place of `inputs`, and an output from what they made of theirs.
+  std::vector<std::function<std::vector<Tensor>(const std::vector<Tensor>& whole)>> ranks = {};
+  std::function<Tensor(std::span<const Tensor> parts)> summed = {};
 };
 
 // The case itself first, several times over. `inputs`: those of the case.
 std::vector<Configuration> ListConfigurations(const Operator& op, const Problem& problem,
                                               const std::vector<Tensor>& inputs);
+
+// Operands and their axes along which an output's terms are summed (-1: an operand has none), by their extents:
+// whatever has one extent and is no axis of the output turns together, as the channels of a convolution do.
+std::map<int64_t, std::vector<int64_t>> ListTermAxes(const Operator& op, const Problem& problem, size_t output);
 
 // Inputs whose terms are added in another order, and how one of their outputs is to be read: the same numbers but for
 // roundings. Whoever compares them sees whether the data show an order at all.

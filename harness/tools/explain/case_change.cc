@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 
 #include "harness/tools/explain/forms.h"
 #include "harness/tools/explain/mask_change.h"
@@ -144,8 +145,13 @@ void AddRareChangesOf(const Problem& problem, size_t input, std::vector<CaseChan
     }
   }
   if (!IsFloat(operand.dtype)) return;
+  for (const int64_t by : {0, 1}) {
+    if (operand.name == "window" && shape.size() == 1 && shape[0] > 2)
+      add(OperandChange::kHann, 0, by), add(OperandChange::kHamming, 0, by);
+  }
   if (operand.dtype != DType::kE5M2 && operand.dtype != DType::kE4M3)
     add(OperandChange::kE4M3), add(OperandChange::kE5M2);
+  add(OperandChange::kExponential), add(OperandChange::kLogarithm);
   add(OperandChange::kInt8, kAllAxes);
   for (size_t axis = shape.size() < 2 ? shape.size() : shape.size() - 2; axis < shape.size(); ++axis) {
     if (shape[axis] > 2) add(OperandChange::kInt8, axis);
@@ -197,6 +203,14 @@ Tensor WithValues(const Tensor& tensor, const Change& change) {
 Tensor RoundedTo(const Tensor& tensor, DType format) {
   return WithValues(tensor, [&](std::vector<double>& values) {
     for (double& value : values) value = RoundTo(FormatOf(format), value);
+  });
+}
+
+// mean - (1 - mean) cos(2 pi i / (n - by)).
+Tensor WindowAs(const Tensor& tensor, double mean, int64_t by) {
+  const double step = 2 * std::numbers::pi / static_cast<double>(tensor.size() - by);
+  return WithValues(tensor, [&](std::vector<double>& values) {
+    for (size_t i = 0; i < values.size(); ++i) values[i] = mean - (1 - mean) * std::cos(step * static_cast<double>(i));
   });
 }
 
@@ -298,6 +312,15 @@ Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
       return RoundedTo(tensor, DType::kE4M3);
     case OperandChange::kE5M2:
       return RoundedTo(tensor, DType::kE5M2);
+    case OperandChange::kExponential:
+    case OperandChange::kLogarithm:
+      return WithValues(tensor, [&](std::vector<double>& values) {
+        for (double& x : values) x = change.kind == OperandChange::kExponential ? std::exp(x) : std::log(x);
+      });
+    case OperandChange::kHann:
+      return WindowAs(tensor, 0.5, change.by);
+    case OperandChange::kHamming:
+      return WindowAs(tensor, 0.54, change.by);
     case OperandChange::kPaddedByEdge:
     case OperandChange::kPaddedByMirror:
     case OperandChange::kPaddedRound:
@@ -426,6 +449,14 @@ std::string DescribeChange(const Problem& problem, const CaseChange& change) {
       return fmt::format("the operand {} with halves along axis {} that lie in turn", name, change.axis);
     case OperandChange::kSplit:
       return fmt::format("the operand {} with neighbours along axis {} that lie half of it apart", name, change.axis);
+    case OperandChange::kExponential:
+      return fmt::format("the exponential of operand {} in place of it", name);
+    case OperandChange::kLogarithm:
+      return fmt::format("the logarithm of operand {} in place of it", name);
+    case OperandChange::kHann:
+    case OperandChange::kHamming:
+      return fmt::format("the operand {} as {} {} window", name, change.by == 0 ? "a periodic" : "a symmetric",
+                         change.kind == OperandChange::kHann ? "Hann" : "Hamming");
     case OperandChange::kPaddedByEdge:
       return fmt::format("the operand {} padded by its edges", name);
     case OperandChange::kPaddedByMirror:

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,10 @@ enum class OperandChange : uint8_t {
   kInt8,            // by one scale, or one for all elements along an axis: the largest magnitude is 127
   kE4M3,
   kE5M2,
+  kExponential,  // of each element; a kernel may take a gate for its logarithm, or the other way
+  kLogarithm,
+  kHann,  // the window of Hann or Hamming, whose period is the number of elements less `by`
+  kHamming,
   kPaddedByEdge,  // what is around images is the nearest elements, their mirror image, or those of the other end
   kPaddedByMirror,
   kPaddedRound,
@@ -61,6 +66,7 @@ struct CaseChange {
   std::optional<OutputChange> output;           // likewise; of the wrong output
   std::optional<formula::Narrowing> narrowing;  // likewise; `formula` has its text, and no rule
   std::optional<StageMistake> stages;           // likewise; of a Fourier transform
+  std::shared_ptr<const CaseChange> first;      // another mistake, to whose case the formula's change is made
 };
 
 // Likeliest first: all other values of the attributes (each choice of a name and of a flag, integers off by one, and

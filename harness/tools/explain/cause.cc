@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/tools/explain/cause.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <span>
 
 #include "harness/core/data/infinity.h"
@@ -17,6 +13,7 @@
 #include "harness/tools/explain/forms.h"
 #include "harness/tools/explain/narrowed_node.h"
 #include "harness/tools/explain/near_elements.h"
+#include "harness/tools/explain/stored_changes.h"
 #include "harness/tools/explain/wrong_places.h"
 #include "ops/formula/formula_error.h"
 #include "ops/formula_operator.h"
@@ -187,6 +184,7 @@ class FoundCauses {
   }
   bool IsFull() const { return all_.size() == kMostCauses; }
   bool Explains() const { return !all_.empty(); }
+  bool IsEmpty() const { return all_.empty() && of_places_.empty(); }
   bool Knows(const CaseChange& change) const {
     const auto is_it = [&](const Cause& cause) { return !change.key.empty() && cause.change.key == change.key; };
     return std::ranges::any_of(all_, is_it) || std::ranges::any_of(of_places_, is_it);
@@ -209,9 +207,22 @@ class FoundCauses {
 // Takes the result for one of another operator.
 WrongResult As(const WrongResult& result, const Operator& op, const Problem& problem, const std::vector<Tensor>& inputs,
                const std::vector<Tensor>& got) {
-  return {op,          problem,       inputs,          got,           result.contract,   result.golden,
-          result.tier, result.output, result.elements, result.places, result.most_flops, result.least_bits,
-          nullptr,     result.work};
+  return {op,
+          problem,
+          inputs,
+          got,
+          result.contract,
+          result.golden,
+          result.tier,
+          result.output,
+          result.elements,
+          result.places,
+          result.most_flops,
+          result.least_bits,
+          nullptr,
+          result.work,
+          result.is_exact,
+          result.is_right};
 }
 
 Reach ExplainByFormula(const WrongResult& result, const formula::GraphChange& change, const NearElements& near,
@@ -281,31 +292,6 @@ class FormulaCauses {
   FoundCauses& causes_;
 };
 
-// Factors of transforms that are normalised otherwise, by the number of their points or by its root, and of logarithms
-// in base 2.
-std::vector<double> ListFactors(const Problem& problem, size_t output) {
-  constexpr double kLogOfE = 1.4426950408889634;  // in base 2
-  if (problem.outputs[output].name == "lse") return {kLogOfE};
-  if (problem.spec.op != "fft") return {};
-  double points = 1;
-  for (const int64_t extent : problem.List("n")) points *= static_cast<double>(extent);
-  return {1 / points, points, 1 / std::sqrt(points), std::sqrt(points)};
-}
-
-// Changes of the wrong output, those last by which it is an operand.
-std::vector<OutputChange> ListStored(const WrongResult& result) {
-  const Tensor& got = result.got[result.output];
-  std::set<int64_t> parts = {2};
-  for (const Operand& operand : result.problem.inputs) parts.insert(operand.shape.begin(), operand.shape.end());
-  std::vector<OutputChange> changes = ListOutputChanges(got, ListFactors(result.problem, result.output), parts);
-  for (size_t input = 0; input < result.inputs.size(); ++input) {
-    const Tensor& operand = result.inputs[input];
-    if (operand.shape() == got.shape() && operand.dtype() == got.dtype() && IsFloat(got.dtype()))
-      changes.push_back({.kind = OutputChange::Kind::kOperand, .input = input});
-  }
-  return changes;
-}
-
 // Whether a transform by stages with a mistake is much nearer to the elements of the first wrong one's batch.
 bool IsNearOneBatch(const WrongResult& result, const StageMistake& mistake, std::span<const double> x) {
   const Tensor& got = result.got[result.output];
@@ -357,10 +343,54 @@ Reach Explain(const WrongResult& result, const CaseChange& change, ResultFit& fi
   return result.op.CheckInputs(*problem, inputs) ? FindReach(result, *problem, inputs, meant, &fit) : Reach::kNothing;
 }
 
+// The case of a mistake, to which another one may be made.
+struct CaseOfMistake {
+  Problem problem;
+  std::vector<Tensor> inputs;
+};
+std::optional<CaseOfMistake> MakeMistake(const WrongResult& result, const CaseChange& change) {
+  std::optional<Problem> problem = ChangeCase(result.op, result.problem, change);
+  if (!problem || problem->inputs.size() != result.inputs.size()) return std::nullopt;
+  std::vector<Tensor> inputs;
+  if (change.key.empty()) {
+    inputs = ChangeInputs(result.inputs, change);
+  } else {
+    for (const Tensor& input : result.inputs) inputs.push_back(input.Clone());
+  }
+  if (!result.op.CheckInputs(*problem, inputs)) return std::nullopt;
+  return CaseOfMistake{*std::move(problem), std::move(inputs)};
+}
+
+// Mistakes of an attribute or an operand beside one of the formula. So many pairs are tried that some come near a few
+// places: all elements have to hold by both.
+void FindTwoMistakes(const WrongResult& result, FoundCauses& causes) {
+  if (dynamic_cast<const FormulaOperator*>(&result.op) == nullptr || !IsSmall(result.problem)) return;
+  const std::vector<CaseChange> usual = ListFormulaChanges(result.op, result.problem);
+  for (const CaseChange& first : ListChanges(result.op, result.problem)) {
+    const std::optional<CaseOfMistake> made = MakeMistake(result, first);
+    if (!made) continue;
+    const WrongResult as = As(result, result.op, made->problem, made->inputs, result.got);
+    const NearElements near(as);
+    for (CaseChange second : first.key.empty() ? usual : ListFormulaChanges(result.op, made->problem)) {
+      if (result.work->IsOver() || causes.IsFull()) return;
+      ResultFit fit;
+      if (ExplainByFormula(as, *second.formula, near, fit) != Reach::kAll) continue;
+      second.first = std::make_shared<const CaseChange>(first);
+      causes.Add(std::move(second), Reach::kAll, fit);
+    }
+  }
+}
+
 // How a change that was found for a result, maybe another one, explains this one. Precondition: it has `places`, and
 // the change is no narrowing.
 Reach ReachOf(const WrongResult& result, const CaseChange& change) {
   ResultFit fit;
+  if (change.first != nullptr) {
+    const std::optional<CaseOfMistake> made = MakeMistake(result, *change.first);
+    CaseChange second = change;
+    second.first = nullptr;
+    return made ? ReachOf(As(result, result.op, made->problem, made->inputs, result.got), second) : Reach::kNothing;
+  }
   if (!change.formula) return Explain(result, change, fit);
   const bool is_formula = dynamic_cast<const FormulaOperator*>(&result.op) != nullptr;
   for (const Form& form : FormsOf(result.problem, result.inputs, result.got)) {
@@ -371,29 +401,33 @@ Reach ReachOf(const WrongResult& result, const CaseChange& change) {
   return is_formula ? ExplainByFormula(result, *change.formula, NearElements(result), fit) : Reach::kNothing;
 }
 
-// How far a change that explains a result agrees with another one of the kernel. Roundings leave exact data as they
-// are, which then say nothing of them.
+// Whether a narrowing that was found for one result of the kernel makes another one, too.
+bool IsMadeByNarrowing(const WrongResult& other, const formula::Narrowing& narrowing) {
+  const auto is_made = [&](const WrongResult& as) {
+    const formula::Definition definition =
+        dynamic_cast<const FormulaOperator&>(as.op).DefinitionOf(as.problem, as.output);
+    return MakesResult({definition.graph(), ReadElements(as.inputs)}, as, narrowing);
+  };
+  if (dynamic_cast<const FormulaOperator*>(&other.op) != nullptr) return is_made(other);
+  for (const Form& form : FormsOf(other.problem, other.inputs, other.got)) {
+    if (form.text.empty()) return is_made(As(other, *form.op, form.problem, form.inputs, form.got));
+  }
+  return true;
+}
+
+// How far a change that explains a result agrees with another one of the kernel. Other roundings than those inside of
+// the formula leave exact data as they are, which then say nothing of them.
 Reach ReachBeside(const WrongResult& beside, const CaseChange& change, Reach reach) {
+  const bool is_one_place = reach == Reach::kWrongPlaces && beside.is_right;  // which may be right on a twin
+  if (change.narrowing) return is_one_place || IsMadeByNarrowing(beside, *change.narrowing) ? reach : Reach::kNothing;
   const bool is_few_bits =
       change.kind == OperandChange::kInt8 || change.kind == OperandChange::kE4M3 || change.kind == OperandChange::kE5M2;
-  const bool is_rounding =
-      change.narrowing || is_few_bits || (change.output && change.output->kind == OutputChange::Kind::kRounded);
+  const bool is_rounding = is_few_bits || (change.output && change.output->kind == OutputChange::Kind::kRounded);
   const bool is_silent = reach == Reach::kWrongPlaces && !beside.places->HasWrong();
-  return is_rounding || is_silent ? reach : ReachOf(beside, change);
+  return (is_rounding && beside.is_exact) || is_silent || beside.is_right ? reach : ReachOf(beside, change);
 }
 
 }  // namespace
-
-ResultFit MeasureFit(const ElementJudge& judge, const ErrorMetrics& metrics, const Tensor& got) {
-  const std::vector<double> values = got.ToDoubles();
-  ResultFit fit{
-      .values = std::ssize(values), .wrong = metrics.violations + metrics.nonfinite_mismatch, .rms = metrics.rms_err};
-  for (int64_t i = 0; i < fit.values; ++i) {
-    const double rounded = judge.Rounded(i), value = values[static_cast<size_t>(i)];
-    fit.equal += value == rounded || (std::isnan(value) && std::isnan(rounded)) ? 1 : 0;
-  }
-  return fit;
-}
 
 std::vector<Cause> FindCauses(const WrongResult& wrong, SearchWork& work) {
   if (IsConstant(wrong.got[wrong.output]) || Holds(wrong, wrong.problem, wrong.inputs)) return {};
@@ -438,6 +472,7 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, SearchWork& work) {
   // An operand of zeros or ones may be the same as a formula without it, and says it more plainly.
   if (!causes.Explains()) FormulaCauses(result, say_little, causes).Find();
   add_stored(false);
+  if (causes.IsEmpty() && !say_little) FindTwoMistakes(result, causes);
   return causes.Take();
 }
 
@@ -459,22 +494,6 @@ bool IsCause(const WrongResult& wrong, const CaseChange& change) {
   WrongResult result = wrong;
   result.places = &places;
   return ReachOf(result, change) != Reach::kNothing;
-}
-
-std::string DescribeCause(const Problem& problem, const Cause& cause, const AttributeText& attribute) {
-  const std::string what = cause.change.key.empty() ? DescribeChange(problem, cause.change) : attribute(cause.change);
-  return cause.where_wrong ? what + " where it is wrong" : what;
-}
-
-std::string DescribeCauses(const Problem& problem, const std::vector<Cause>& causes, const AttributeText& attribute) {
-  std::vector<std::string> texts;
-  for (const Cause& cause : causes) texts.push_back(DescribeCause(problem, cause, attribute));
-  return texts.empty() ? "" : fmt::format("; it is the right result of {}", fmt::join(texts, ", or of "));
-}
-
-bool IsSmall(const Problem& problem) {
-  constexpr double kFlops = 1e7, kBytes = 0x1p19;
-  return problem.flops < kFlops && problem.bytes < kBytes;
 }
 
 }  // namespace assay

@@ -47,6 +47,8 @@ struct WrongResult {
   // no cause.
   const WrongResult* beside = nullptr;
   SearchWork* work = nullptr;  // set by FindCauses: what it has spent, and may
+  bool is_exact = false;       // on data of which correct kernels round nothing
+  bool is_right = false;       // it held: only roundings, which would show, are contradicted by it
 };
 
 // How near an output comes to golden values.

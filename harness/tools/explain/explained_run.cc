@@ -62,22 +62,25 @@ std::optional<std::vector<Tensor>> MakeTwinInputs(const PreparedCase& data, cons
   return std::nullopt;
 }
 
-// The attempt's result on a twin that does not hold: its data are exact, and tell causes apart where the case's own
-// cancel, or are few.
+// The attempt's result on a twin: its data are exact, and tell causes apart where the case's own cancel, or are few.
+// `outputs` is null of a twin that held, whose result is the golden one.
 class ResultOnTwin {
  public:
-  ResultOnTwin(const WrongResult& own, std::vector<Tensor> inputs, const std::vector<Tensor>& outputs)
+  ResultOnTwin(const WrongResult& own, std::vector<Tensor> inputs, const std::vector<Tensor>* outputs)
       : inputs_(std::move(inputs)),
         golden_(own.op.ComputeGolden(own.problem, own.output, inputs_, own.tier)),
+        right_(outputs == nullptr ? RightOutputs(own, golden_) : std::vector<Tensor>()),
         result_{.op = own.op,
                 .problem = own.problem,
                 .inputs = inputs_,
-                .got = outputs,
+                .got = outputs == nullptr ? right_ : *outputs,
                 .contract = own.contract,
                 .golden = golden_,
                 .tier = own.tier,
                 .output = own.output,
-                .least_bits = 0},
+                .least_bits = 0,
+                .is_exact = true,
+                .is_right = outputs == nullptr},
         places_(result_) {
     result_.elements = places_.TakeWrongElements(kMostWorstElements);
     result_.places = &places_;
@@ -85,9 +88,17 @@ class ResultOnTwin {
   const WrongResult& result() const { return result_; }
 
  private:
+  static std::vector<Tensor> RightOutputs(const WrongResult& own, const Golden& golden) {
+    std::vector<Tensor> outputs;
+    for (const Operand& output : own.problem.outputs) outputs.emplace_back(output.dtype, output.shape);
+    outputs[own.output].SetDoubles(golden.value);
+    return outputs;
+  }
+
   static constexpr size_t kMostWorstElements = 8;
   const std::vector<Tensor> inputs_;
   const Golden golden_;
+  const std::vector<Tensor> right_;
   WrongResult result_;
   const WrongPlaces places_;
 };
@@ -97,9 +108,14 @@ std::unique_ptr<ResultOnTwin> FindResultOnTwin(const PreparedCase& data, const A
   for (const KeptOutputSet& kept : attempt.kept) {
     if (kept.twin < 0 || data.whole) continue;
     auto inputs = MakeTwinInputs(data, attempt.contract, own.output, kept.twin);
-    if (inputs) return std::make_unique<ResultOnTwin>(own, *std::move(inputs), kept.outputs);
+    if (inputs) return std::make_unique<ResultOnTwin>(own, *std::move(inputs), &kept.outputs);
   }
-  return nullptr;
+  // A right result of the only output says as much of roundings.
+  const std::vector<TwinResult>& twins = attempt.findings->outputs[own.output].evidence.twins;
+  if (twins.empty() || own.problem.outputs.size() > 1 || data.whole) return nullptr;
+  if (!std::ranges::all_of(twins, &TwinResult::Holds)) return nullptr;
+  auto inputs = MakeTwinInputs(data, attempt.contract, own.output, 0);
+  return inputs ? std::make_unique<ResultOnTwin>(own, *std::move(inputs), nullptr) : nullptr;
 }
 
 // Whether two executions differ in an element by more than their roundings may, and by a good part of its error.
@@ -130,7 +146,7 @@ std::string ExplainExecutions(const PreparedCase& data, const Attempt& attempt) 
     const auto wrong = std::ranges::count_if(found.runs, is_wrong);
     const bool is_all = wrong == std::ssize(found.runs);
     bool is_other = wrong > 0 && !is_all;
-    if (is_all && kept.size() > 1 && !data.whole && !IsInt(data.problem.outputs[k].dtype)) {
+    if (is_all && kept.size() > 1 && !data.whole && IsSmall(data.problem) && !IsInt(data.problem.outputs[k].dtype)) {
       const Golden& golden = data.outputs[k].golden;
       const BoundModel bound = data.op->Bound(data.problem, k, golden, attempt.contract);
       const ElementJudge judge(golden, bound, attempt.contract, data.problem.outputs[k].dtype);
@@ -161,10 +177,11 @@ std::vector<Cause> FindCausesOf(const PreparedCase& data, const Attempt& attempt
   WrongResult own = wrong, other = twin->result();
   wrong.beside = &other;
   std::vector<Cause> causes = FindCauses(wrong, work);
-  if (!causes.empty()) return causes;
+  if (!causes.empty() || other.is_right) return causes;
   own.least_bits = 0;
   const WrongPlaces places(own);
   own.places = &places;
+  own.work = &work;
   // Exact data alone may have several causes: a cause has to explain what is wrong with the case's own data, too.
   if (!places.HasWrong()) return {};
   other.least_bits = kLeastBits, other.beside = &own;

@@ -19,7 +19,8 @@ inline constexpr double kMostSeconds = 10;
 std::vector<Cause> FindCausesOf(const PreparedCase& data, const Attempt& attempt, SearchWork& work);
 
 // Stands in the reason where executions on the same inputs differ by more than any order of computation does: then no
-// other cause is looked for, since none would make both. "": they do not differ by so much.
+// other cause is looked for, since none would make both. "": they do not differ by so much, or all are wrong in a case
+// too large to be compared element by element.
 inline constexpr std::string_view kOtherExecutions = "other executions on the same inputs give other results";
 std::string ExplainExecutions(const PreparedCase& data, const Attempt& attempt);
 

@@ -32,6 +32,9 @@ AttrList Extents(std::initializer_list<std::pair<const char*, int64_t>> extents)
 enum class KeyHead : uint8_t { kOfBlock, kFirst };
 // Where scores pass through the soft cap.
 enum class Cap : uint8_t { kBeforeMask, kAfterMask };
+// The exponentials by whose sum a query's are divided: of the keys that it sees, of all, or of all queries that see a
+// key.
+enum class Denominator : uint8_t { kSeenKeys, kAllKeys, kQueries };
 // Keys that nobody sees: the last kBlock-th part of a block that is not whole, or below 0 the first ones.
 template <int64_t kBlock>
 int64_t CountLostKeys(int64_t keys) {
@@ -39,13 +42,14 @@ int64_t CountLostKeys(int64_t keys) {
   return kBlock == 0 ? 0 : keys - (keys - 1) / std::max<int64_t>(kBlock, 1) * std::max<int64_t>(kBlock, 1);
 }
 
-template <KeyHead kHead, int64_t kBlock = 0, Cap kCap = Cap::kBeforeMask>
+template <KeyHead kHead, int64_t kBlock = 0, Cap kCap = Cap::kBeforeMask, Denominator kOver = Denominator::kSeenKeys>
 std::optional<Written> WriteAttention(const Problem& problem) {
   const AttentionArgs a(problem);
   if (a.heads % a.hkv != 0) return {};
   if (kHead == KeyHead::kFirst && a.hkv < 2) return {};
   const bool has_mask = a.causal || a.window > 0 || a.mask != MaskKind::kNone;
   if (kCap == Cap::kAfterMask && !(a.softcap > 0 && has_mask)) return {};
+  if (kOver == Denominator::kAllKeys && !has_mask) return {};
   const int64_t lost = CountLostKeys<kBlock>(a.s);
   if (kBlock != 0 && lost >= a.s) return {};
   const auto author = [a, lost](Definition& d) {
@@ -58,6 +62,7 @@ std::optional<Written> WriteAttention(const Problem& problem) {
     Expr score = Contraction(q, At(k, g, h, head), c) * a.scale;
     const auto cap = [&](Expr x) { return a.softcap > 0 ? Tanh(x / a.softcap) * a.softcap : x; };
     if (kCap == Cap::kBeforeMask) score = cap(score);
+    const Expr unmasked = score;
     const Expr query = Index(*q.graph, l) + static_cast<double>(a.top_left ? 0 : s.extent - l.extent);
     const Expr key = Index(*q.graph, s);
     const Expr lowest = Const(*q.graph, -0x1p100);
@@ -74,8 +79,16 @@ std::optional<Written> WriteAttention(const Problem& problem) {
     if (kBlock > 0) score = Select(Less(key, place(s.extent - lost)), score, lowest);
     if (kBlock < 0) score = Select(Less(key, place(lost)), lowest, score);
     if (kCap == Cap::kAfterMask) score = cap(score);
-    const Expr weight = Exp(score - Max(score, s));
-    d.Out("o", Sum(weight * At(v, g, h, head), s) / Sum(weight, s), b + h + l + dv);
+    const Expr value = At(v, g, h, head);
+    if (kOver == Denominator::kQueries) {
+      const Expr weight = Exp(score - Max(score, l));
+      d.Out("o", Sum(weight / Sum(weight, l) * value, s), b + h + l + dv);
+      return;
+    }
+    const Expr& divided_by = kOver == Denominator::kAllKeys ? unmasked : score;
+    const Expr largest = Max(divided_by, s), weight = Exp(score - largest);
+    const Expr sum = kOver == Denominator::kAllKeys ? Sum(Exp(unmasked - largest), s) : Sum(weight, s);
+    d.Out("o", Sum(weight * value, s) / sum, b + h + l + dv);
   };
   return Written{
       author,
@@ -179,6 +192,23 @@ std::optional<Written> WriteAllReduce(const Problem& problem) {
   return Written{author, Extents({{"ranks", shape[0]}, {"n", shape[1]}})};
 }
 
+// A convolution that goes round the end, as by transforms of the signal's own length.
+std::optional<Written> WriteCircularConv(const Problem& problem) {
+  const Shape& shape = problem.inputs[0].shape;
+  const auto author = [](Definition& d) {
+    const Axis b = d.Axis("b", "batches"), c = d.Axis("c", "channels"), l = d.Axis("l", "positions");
+    const Axis back = d.FixedAxis("l*1", l.extent), to = d.FixedAxis("1*l", l.extent);
+    const Expr x = d.In("x", b + c + l), kernel = d.In("kernel", c + l);
+    std::vector<int64_t> places;
+    for (int64_t t = 0; t < l.extent; ++t) {
+      for (int64_t j = 0; j < l.extent; ++j) places.push_back((t - j + l.extent) % l.extent);
+    }
+    const Expr of_kernel = At(kernel, l, back, [](int64_t j) { return j; });
+    d.Out("y", Sum(Take(x, l, to + back, std::move(places)) * of_kernel, back), b + c + to);
+  };
+  return Written{author, Extents({{"b", shape[0]}, {"c", shape[1]}, {"l", shape[2]}})};
+}
+
 struct FormRow {
   const char* op;
   const char* text;
@@ -186,6 +216,10 @@ struct FormRow {
 };
 constexpr FormRow kForms[] = {
     {"attention", "the soft cap behind the mask", WriteAttention<KeyHead::kOfBlock, 0, Cap::kAfterMask>},
+    {"attention", "a softmax over queries, not keys",
+     WriteAttention<KeyHead::kOfBlock, 0, Cap::kBeforeMask, Denominator::kQueries>},
+    {"attention", "the keys that the mask hides in the sum of exponentials, too",
+     WriteAttention<KeyHead::kOfBlock, 0, Cap::kBeforeMask, Denominator::kAllKeys>},
     {"attention", "query heads that all read key head 0", WriteAttention<KeyHead::kFirst>},
     {"attention", "all keys but the last", WriteAttention<KeyHead::kOfBlock, 1>},
     {"attention", "all keys but the first", WriteAttention<KeyHead::kOfBlock, -1>},
@@ -193,6 +227,7 @@ constexpr FormRow kForms[] = {
     {"attention", "all keys but those of the last block of 16", WriteAttention<KeyHead::kOfBlock, 16>},
     {"attention", "all keys but those of the last block of 32", WriteAttention<KeyHead::kOfBlock, 32>},
     {"rope", "pairs of neighbours, not of halves", WriteRopeOfNeighbours},
+    {"fft_conv", "a convolution that goes round the end", WriteCircularConv},
     {"all_reduce", "the own data of each rank left out", WriteAllReduce<0>},
     {"all_reduce", "the own data of each rank twice", WriteAllReduce<2>},
     {"attention", "", WriteAttention<KeyHead::kOfBlock>},

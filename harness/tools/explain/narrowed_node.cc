@@ -17,7 +17,7 @@ using formula::Graph;
 using formula::Narrowing;
 using What = Narrowing::What;
 
-constexpr int kBitsOfF32 = 24, kBitsOfBF16 = 8;
+constexpr int kBitsOfF32 = 24, kBitsOfBF16 = 8, kBitsOfTF32 = 11;
 constexpr int kBitsOfResults[] = {8, 11, 4, 3, 9, 10, 12, 13, 14, 16, 18}, kBitsOfSums[] = {8, 11, kBitsOfF32};
 
 std::string FormatText(int bits) {
@@ -37,9 +37,10 @@ std::string FormatText(int bits) {
   }
 }
 
-std::string DescribeNarrowing(const Graph& graph, const Narrowing& narrowing) {
+// `format`: that of the numbers.
+std::string DescribeNarrowing(const Graph& graph, const Narrowing& narrowing, const std::string& format_name) {
   const std::string node = formula::FormulaText(graph, narrowing.node);
-  const std::string format = FormatText(narrowing.bits) + (narrowing.of_operands ? ", as all operands" : "");
+  const std::string format = format_name + (narrowing.of_operands ? ", as all operands" : "");
   switch (narrowing.what) {
     case What::kRunningSum:
       return narrowing.every == 1
@@ -143,7 +144,7 @@ std::vector<Narrowing> ListNarrowings(const Graph& graph) {
 class NarrowingSearch {
  public:
   NarrowingSearch(const FormulaOfResult& formula, const WrongResult& result)
-      : work_(result.work->Left() / 2),
+      : work_(result.work == nullptr ? kSecondsOfOther : result.work->Left() / 2),
         result_(result),
         evaluator_(formula.graph, formula.graph.outputs[0], formula.inputs),
         got_(result.got[result.output].ToDoubles()) {}
@@ -161,12 +162,28 @@ class NarrowingSearch {
 
   bool IsOver() const { return work_.IsOver(); }
 
+  // Likewise of another result of the kernel, where nothing may be wrong.
+  bool Makes(const Narrowing& narrowing) {
+    const std::optional<std::vector<double>> values = Evaluate(narrowing);
+    if (!values) return true;  // more work than may be spent: it says nothing
+    if (result_.is_right) return LeavesRight(*values);
+    for (const Reach reach : {Reach::kAll, Reach::kWrongPlaces}) {
+      if (reach == Reach::kWrongPlaces && !places().HasWrong()) break;
+      const Explained of = Compare(*values, reach);
+      if (of.is_close && kLeastTimes * kLeastTimes * of.squares <= of.squares_meant) return true;
+    }
+    return false;
+  }
+
  private:
+  static constexpr double kSecondsOfOther = 1;
+
   const WrongPlaces& places() const { return *result_.places; }
 
   void SpendOnLane() {
     const double seconds = EstimateSecondsOfLane(result_.problem, evaluator_.lanes());
-    work_.Spend(seconds), result_.work->Spend(seconds);
+    work_.Spend(seconds);
+    if (result_.work != nullptr) result_.work->Spend(seconds);
   }
 
   bool IsNearWorst(const Narrowing& narrowing) {
@@ -202,36 +219,54 @@ class NarrowingSearch {
     return all;
   }
 
-  bool Fits(const std::vector<double>& values, Reach reach, ResultFit& fit) const {
+  bool LeavesRight(const std::vector<double>& values) const {
+    int64_t right = 0;
+    for (int64_t i = 0; i < std::ssize(values); ++i)
+      right += places().judge().Judge(i, values[static_cast<size_t>(i)]).accepted ? 1 : 0;
+    return static_cast<double>(right) >= kLeastHit * static_cast<double>(values.size());
+  }
+
+  // How values come near the result, in all elements or in the wrong ones.
+  struct Explained {
+    std::vector<ExplainedElement> elements;
+    int64_t looked_at = 0, within = 0, off = 0, equal = 0;
     double squares = 0, squares_meant = 0;
-    int64_t looked_at = 0, within = 0, off = 0, hit = 0;
-    std::vector<ExplainedElement> explained;
-    fit = {.values = std::ssize(values)};
-    for (int64_t i = 0; i < fit.values; ++i) {
+    bool is_close = false;
+  };
+  Explained Compare(const std::vector<double>& values, Reach reach) const {
+    Explained of;
+    int64_t hit = 0;
+    for (int64_t i = 0; i < std::ssize(values); ++i) {
       if (reach == Reach::kWrongPlaces && !places().IsWrong(i)) continue;
       const double got = got_[static_cast<size_t>(i)], value = values[static_cast<size_t>(i)];
       const Judgement meant = places().judge().Judge(i, got);
       const double rounded = places().judge().Rounded(i);
-      ++looked_at;
-      off += IsSame(rounded, got) ? 0 : 1;
-      fit.equal += IsSame(value, got) ? 1 : 0;
+      ++of.looked_at;
+      of.off += IsSame(rounded, got) ? 0 : 1;
+      of.equal += IsSame(value, got) ? 1 : 0;
       if (IsSame(value, got) && !meant.finite) {
-        ++within;  // which leaves no error, and says nothing of how large errors were
+        ++of.within;  // which leaves no error, and says nothing of how large errors were
         continue;
       }
       const double error = got - value;
-      if (!std::isfinite(error) || !meant.finite) return false;
-      within += std::fabs(error) <= meant.Tolerance() ? 1 : 0;
+      if (!std::isfinite(error) || !meant.finite) return of;
+      of.within += std::fabs(error) <= meant.Tolerance() ? 1 : 0;
       hit += kHitTimes * std::fabs(error) <= std::fabs(got - rounded) ? 1 : 0;
-      squares += error * error, squares_meant += (got - rounded) * (got - rounded);
-      explained.push_back({i, rounded, got - rounded, error, meant.rounding});
+      of.squares += error * error, of.squares_meant += (got - rounded) * (got - rounded);
+      of.elements.push_back({i, rounded, got - rounded, error, meant.rounding});
     }
-    const auto count = static_cast<double>(looked_at);
-    fit.wrong = looked_at - within, fit.rms = std::sqrt(squares / std::max(1.0, count));
-    const bool fits = off >= kLeastOff && static_cast<double>(within) >= kLeastWithin * count && squares_meant > 0 &&
-                      static_cast<double>(hit) >= kLeastHit * static_cast<double>(explained.size()) &&
-                      kLeastTimes * kLeastTimes * squares <= squares_meant;
-    return fits && IsEverywhere(explained);
+    of.is_close = static_cast<double>(of.within) >= kLeastWithin * static_cast<double>(of.looked_at) &&
+                  static_cast<double>(hit) >= kLeastHit * static_cast<double>(of.elements.size());
+    return of;
+  }
+
+  bool Fits(const std::vector<double>& values, Reach reach, ResultFit& fit) const {
+    const Explained of = Compare(values, reach);
+    const double count = std::max(1.0, static_cast<double>(of.looked_at));
+    fit = {.values = std::ssize(values), .wrong = of.looked_at - of.within, .equal = of.equal};
+    fit.rms = std::sqrt(of.squares / count);
+    return of.is_close && of.off >= kLeastOff && of.squares_meant > 0 &&
+           kLeastTimes * kLeastTimes * of.squares <= of.squares_meant && IsEverywhere(of.elements);
   }
 
   // Squares of all elements hide that a cause explains a row alone, and a factor of a row, or of all elements, is soon
@@ -252,6 +287,10 @@ class NarrowingSearch {
 
 }  // namespace
 
+bool MakesResult(const FormulaOfResult& formula, const WrongResult& result, const Narrowing& narrowing) {
+  return NarrowingSearch(formula, result).Makes(narrowing);
+}
+
 std::vector<NarrowedNode> FindNarrowedNodes(const FormulaOfResult& formula, const WrongResult& result) {
   std::vector<NarrowedNode> found;
   NarrowingSearch search(formula, result);
@@ -260,13 +299,20 @@ std::vector<NarrowedNode> FindNarrowedNodes(const FormulaOfResult& formula, cons
     ResultFit fit;
     const Reach reach = search.Explain(narrowing, fit);
     if (reach == Reach::kNothing) continue;
-    std::string text = DescribeNarrowing(formula.graph, narrowing);
-    // With f16's exponents or without: they are one cause.
-    const auto known = std::ranges::find(found, text, &NarrowedNode::text);
+    const auto known = std::ranges::find_if(found, [&](const NarrowedNode& of) {
+      return DescribeNarrowing(formula.graph, of.narrowing, "") == DescribeNarrowing(formula.graph, narrowing, "") &&
+             of.narrowing.bits == narrowing.bits;
+    });
+    // f16 and tf32 have as many bits, and tell by their exponents alone, which e4m3 and e5m2 are always said to have.
+    const bool may_be_tf32 = narrowing.bits == kBitsOfTF32 && !narrowing.format;
+    const bool is_as_near = known != found.end() && fit.rms == known->fit.rms;
+    if (known != found.end() && fit.rms > known->fit.rms) continue;
+    const std::string format = !may_be_tf32 ? FormatText(narrowing.bits) : is_as_near ? "f16 or tf32" : "tf32";
+    NarrowedNode nearer{narrowing, DescribeNarrowing(formula.graph, narrowing, format), fit, reach};
     if (known == found.end()) {
-      found.push_back({narrowing, std::move(text), fit, reach});
-    } else if (fit.rms < known->fit.rms) {
-      *known = {narrowing, std::move(text), fit, reach};
+      found.push_back(std::move(nearer));
+    } else if (may_be_tf32 || !is_as_near) {
+      *known = std::move(nearer);
     }
   }
   std::ranges::stable_sort(found, [](const NarrowedNode& a, const NarrowedNode& b) {

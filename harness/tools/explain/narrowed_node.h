@@ -33,4 +33,9 @@ inline constexpr double kLeastWithin = 0.75, kLeastTimes = 4, kLeastHit = 0.9, k
 inline constexpr double kNearlyEqual = 1.2;  // times the rms error of the best cause
 std::vector<NarrowedNode> FindNarrowedNodes(const FormulaOfResult& formula, const WrongResult& result);
 
+// Whether a narrowing that was found on other data makes this result of the same kernel as closely: a rounding hits one
+// set of data by chance, or because these data are exact, and not another one. On data that came out right it has to
+// leave them so.
+bool MakesResult(const FormulaOfResult& formula, const WrongResult& result, const formula::Narrowing& narrowing);
+
 }  // namespace assay

@@ -191,6 +191,10 @@ std::vector<OutputChange> ListOutputChanges(const Tensor& got, std::span<const d
       if (round && shape[axis] == 2) continue;  // they are neighbours
       for (const int64_t by : {1, -1}) changes.push_back({Kind::kShifted, axis, by, round});
     }
+    for (const int64_t tile : {8, 16, 32, 64, 128}) {  // a tile that stands in another one's place
+      if (tile >= shape[axis]) break;
+      for (const int64_t by : {tile, -tile}) changes.push_back({.kind = Kind::kShifted, .axis = axis, .by = by});
+    }
     for (const int64_t by : {0, 1}) {
       if (shape[axis] < 2 + by) continue;  // nothing would move
       changes.push_back({.kind = Kind::kNeighbours, .axis = axis, .by = by});

@@ -21,6 +21,7 @@
 #include "harness/tools/explain/evidence.h"
 #include "harness/tools/explain/holding_contract.h"
 #include "harness/tools/explain/ranking.h"
+#include "harness/tools/explain/verb_experiments.h"
 #include "harness/tools/explain/verb_explain_sources.h"
 
 namespace assay::cli {
@@ -42,6 +43,7 @@ struct ExplainedResult {
   RankedResult ranked;
   std::string text;
   Json json;
+  NamedCauses named;
 };
 
 class ResultExplainer {
@@ -52,6 +54,14 @@ class ResultExplainer {
   bool Fails() const {
     const auto verdict = ParseVerdict(judged_.record.verdict);
     return verdict && IsFailingResult(*verdict);
+  }
+
+  // The causes of a failure have their texts with them.
+  NamedCauses NameCauses(const std::string& result) const {
+    NamedCauses named{.result = result, .causes = judged_.causes, .texts = {}};
+    for (const Cause& cause : judged_.causes)
+      named.texts.push_back(DescribeCause(data().problem, cause, AttributeTextFor(user_.asker)));
+    return named;
   }
 
   Status Explain(ExplainedResult& explained) {
@@ -170,6 +180,7 @@ class CaseExplainer {
     explained.json = {
         {"name", result.name}, {"said", result.said}, {"record", Json::parse(ToJsonLine(judged->record))}};
     if (auto done = explainer.Explain(explained); !done) return tl::unexpected(done.error());
+    if (explainer.Fails()) explained.named = explainer.NameCauses(result.name);
     return explained;
   }
 
@@ -216,6 +227,12 @@ Result<ExplainedCase> ExplainCase(const ExplainOptions& options, CaseWithOutputs
     }
     auto explained = explainer.Explain(i);
     if (!explained) return tl::unexpected(explained.error());
+    if (!options.case_id.empty() && explained->named.causes.size() > 1) {
+      begin("executing cases that tell its causes apart");
+      ToldApart told = TellCausesApart(explained->named, of.data, options.run, options.request);
+      explained->text += told.text;
+      explained->json["experiments"] = std::move(told.json);
+    }
     all.text += (of.results.size() > 1 || !result.said.empty() ? HeadingOf(result, &*explained) : "") + explained->text;
     all.json["results"].push_back(std::move(explained->json));
     all.fails = all.fails || explained->ranked.fails;
@@ -299,7 +316,9 @@ void AddExplainVerb(CLI::App& app, Action& action) {
       "inputs in which outputs have come back");
   verb->add_option("--filter", o->filter, "cases of a run or a manifest, as in assay run; default: all that fail")
       ->type_name("GLOBS");
-  verb->add_option("--case", o->case_id, "id of a case, which each implementation of --backend executes")
+  verb->add_option(
+          "--case", o->case_id,
+          "id of a case, which each implementation of --backend executes, and others that tell several causes apart")
       ->type_name("ID");
   AddTensorOptions(*verb, o->request);
   verb->get_option("--output")

@@ -172,6 +172,7 @@ Json ToJson(const SlicePassport& passport) {
                {"slices", AxesJson(passport)},     {"contradictions", passport.contradictions},
                {"executions", passport.executions}};
   if (passport.extremes) json["extremes"] = ToJson(*passport.extremes);
+  if (!passport.why_no_order.empty()) json["no_order"] = passport.why_no_order;
   return json;
 }
 
@@ -180,6 +181,7 @@ std::string TextOf(const SlicePassport& passport) {
       fmt::format("{}\n  implementation  {}, contract {}\n  {:<15} {} of {} give equal bits\n{}{}", passport.case_id,
                   passport.implementation, passport.contract, "calls", passport.repeats ? "all" : "not all",
                   SlicePassport::kRepeats, AxesText(passport), passport.extremes ? TextOf(*passport.extremes) : "");
+  if (!passport.why_no_order.empty()) text += fmt::format("  {:<15} unknown: {}\n", "order", passport.why_no_order);
   for (const std::string& what : passport.contradictions) text += fmt::format("  {:<15} {}\n", "CONTRADICTION", what);
   return text;
 }

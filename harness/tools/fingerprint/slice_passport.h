@@ -48,6 +48,7 @@ struct SlicePassport {
   int executions = 0;
   std::optional<Extremes> extremes;         // of a maximum or minimum
   std::vector<std::string> contradictions;  // of the declared contract
+  std::string why_no_order;  // of a softmax whose results show none; "": nothing is added, or nobody looks
 
   static constexpr int kRepeats = 4;
 };

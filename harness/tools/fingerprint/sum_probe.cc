@@ -131,9 +131,9 @@ Result<SumProbe> SumProbe::Make(const Problem& problem) {
                        problem.inputs[0].dtype == problem.outputs[0].dtype && args.terms <= kMostExponentials;
     if (!shows) {
       return Fail(ErrorCode::kUnsupported,
-                  fmt::format("{}: its results show no order of its sums; rows of 2 to {} elements of f32 or f64 do, "
-                              "along the last axis and with log=0",
-                              problem.spec.Id(), kMostExponentials));
+                  fmt::format("its results show no order of its sums; rows of 2 to {} elements of f32 or f64 do, along "
+                              "the last axis and with log=0",
+                              kMostExponentials));
     }
     sums = args.rows, terms = args.terms;
     made.are_exponentials_ = true;

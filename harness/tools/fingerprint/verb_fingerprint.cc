@@ -71,6 +71,7 @@ struct Fingerprinted {
   SharedCase bound;
   std::optional<SumProbe> sums;  // nothing: of a function, or of an operator whose slices alone are compared
   bool is_function = false;
+  std::string why_no_order = {};  // of a softmax that shows none
 };
 
 Result<Fingerprinted> CaseOf(const std::string& id, bool exhaustive = false) {
@@ -94,6 +95,8 @@ Result<Fingerprinted> CaseOf(const std::string& id, bool exhaustive = false) {
     of.sums = *std::move(sums);
   } else if (sums.error().code != ErrorCode::kUnsupported || !HasComparableSlices(**bound)) {
     return tl::unexpected(sums.error());
+  } else if (canonical->op == "softmax") {
+    of.why_no_order = sums.error().message;
   }
   return of;
 }
@@ -246,7 +249,8 @@ class Taking {
     if (of.is_function) {
       return Keep(device, of, offer, TakeFunctionPassport(*of.bound, *plan, offer.name, offer.contract_text));
     }
-    const auto slices = TakeSlicePassport(device, *of.bound, offer.name, offer.contract_text);
+    auto slices = TakeSlicePassport(device, *of.bound, offer.name, offer.contract_text);
+    if (slices) slices->why_no_order = of.why_no_order;
     if (!of.sums || !slices) {
       contradictions_ += slices ? slices->contradictions.size() : 0;
       return Keep(device, of, offer, slices);

@@ -191,6 +191,13 @@ TEST(Networks, StatesGoThroughSequences) {
   const std::vector<Numbers> position = {{2}, {3}, {5}, {0.5}, {0.25}, {4}};
   ExpectNear(ResultOf(step, position), {2.5});
   ExpectNear(ResultOf(step, position, 1), {1.25});
+  const std::string rule = "gated_delta_rule/f32/b=1,h=1,l=2,d=1,dv=1,norm=none";
+  const std::vector<Numbers> positions = {{2, 1}, {3, 1}, {5, 2}, {0.5, 1}, {0.25, 0.5}, {4}};
+  ExpectNear(ResultOf(rule, positions), {2.5, 1.625});
+  ExpectNear(ResultOf(rule, positions, 1), {1.625});
+  ExpectNear(ResultOf("gated_delta_rule/f32/b=1,h=1,l=1,d=1,dv=1,eps=5", {{2}, {2}, {9}, {1}, {1}, {0}}), {4});
+  EXPECT_FALSE(TryBind("gated_delta_rule/f32/b=1,h=1,l=17,d=1,dv=1/fill=normal/seed=0"));
+  ExpectNear(ResultOf("associative_scan/f32/rows=1,n=3", {{9, 2, 3}, {1, 1, 1}}), {1, 3, 10});
   ExpectNear(ResultOf("fft_conv/f32/b=1,c=1,l=3", {{1, 10, 100}, {2, 3, 4}}), {2, 23, 234});
   // Two frames: bins 0 to 2 of (1, 2, 3, 4) and (3, 4, 5, 6) times 1, 1, 1, 2.
   ExpectNear(ResultOf("stft/f32/b=1,l=6,n=4,hop=2", {{1, 2, 3, 4, 5, 6}, {1, 1, 1, 2}}),
@@ -216,6 +223,15 @@ TEST(Networks, ExpertsAndRowsAreThoseOfTheirPlaces) {
   EXPECT_THAT(ResultOf("embedding/f32-i64-f32/v=2,b=1,l=3,d=1,scale=2", {{3, 4}, {1, 0, 1}}), ElementsAre(8, 6, 8));
   EXPECT_THAT(ResultOf("index_select/f32-i64-f32/rows=2,n=2,k=1,axis=1", {{1, 2, 3, 4}, {1}}), ElementsAre(2, 4));
   EXPECT_THAT(ResultOf("index_select/f32-i64-f32/rows=2,n=2,k=1", {{1, 2, 3, 4}, {1}}), ElementsAre(3, 4));
+}
+
+// 0.32 - 0.312 is 0.008: the product has rounded numbers of 40 times that size.
+TEST(Networks, RecurrencesRoundProductsThatCancel) {
+  const Problem problem = test::Bind("associative_scan/f64/rows=1,n=2/fill=normal/seed=0");
+  const std::vector<Tensor> inputs = HoldOperands(problem, {{0, -0.8}, {-0.4, -0.312}});
+  const Golden golden = test::Op("associative_scan").ComputeGolden(problem, 0, inputs, Tier::kFast);
+  EXPECT_GT(golden.sigma[1], 0.3 * 0.32);
+  EXPECT_LT(golden.sigma[1], 0.32);
 }
 
 }  // namespace

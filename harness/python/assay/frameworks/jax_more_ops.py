@@ -28,6 +28,10 @@ def cumprod(x, **_):
     return jnp.cumprod(x, axis=-1)
 
 
+def associative_scan(a, b, **_):
+    return lax.associative_scan(lambda x, y: (x[0] * y[0], y[0] * x[1] + y[1]), (a, b), axis=-1)[1]
+
+
 def layer_norm(x, gamma, beta, *, eps=1e-5, **_):
     return jax.nn.standardize(x, axis=-1, epsilon=eps) * gamma + beta
 
@@ -100,6 +104,7 @@ def columns(flushes):
         Column("cast", cast, CASTS, extra=flushes),
         Column("argsort", argsort, (*(f"{dtype}-i64" for dtype in (*FLOATS, *INTEGERS, "bool") if dtype != "i64"), "i64"), extra=flushes),
         Column("cumprod", cumprod, WIDE, extra=flushes),  # products of 16 bits are rounded one by one
+        Column("associative_scan", associative_scan, WIDE, extra=flushes),
         Column("layer_norm", layer_norm, WIDE, extra=onepass, supports=only(stats=False)),
         Column("gelu_backward", gelu_backward, WIDE, extra=flushes),
         Column("silu_and_mul_backward", silu_and_mul_backward, WIDE, extra=flushes),

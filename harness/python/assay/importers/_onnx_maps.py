@@ -184,6 +184,28 @@ def _dequantize(call: Call) -> Mapped:
     return _map_codes(call, "dequantize", call.inputs[0].dtype, ("q", "y", "zero"))
 
 
+def _grid_sample(call: Call) -> Mapped:
+    x, grid, y = (call.inputs[0].shape, call.inputs[1].shape, call.outputs[0].shape)
+    demand(len(x) == len(grid) == len(y) == 4, "images of another rank than 4")
+    mode = {"bilinear": "linear", "": "linear"}.get(given := call.text("mode", ""), given)
+    demand(mode in ("linear", "nearest"), f"mode={given[:20]}; here it is linear or nearest")
+    attrs = {**dict(zip("nchw", x)), "oh": grid[1], "ow": grid[2], "mode": mode, "padding": call.text("padding_mode", "zeros"),
+             "align_corners": call.integer("align_corners", 0)}
+    return Case("grid_sample", call.types(0, 1), attrs), [Place("x", 0, x), Place("grid", 1, grid)], [Place("y", 0, y)]
+
+
+def _stft(call: Call) -> Mapped:
+    x, hops = call.inputs[0], call.inputs[1].integers()
+    demand(call.has(2), "no window")
+    demand(call.integer("onesided", 1) != 0, "both halves of a spectrum")
+    demand(len(x.shape) == 2 or (len(x.shape) == 3 and x.shape[2] == 1), "complex signals")
+    b, length, n = x.shape[0], x.shape[1], call.inputs[2].size
+    demand(len(hops) == 1 and hops[0] > 0, "a step that is not one positive number")
+    demand(not call.has(3) or call.inputs[3].integers() == [n], "a window of another length than its frames")
+    return (Case("stft", call.types(0, 2), {"b": b, "l": length, "n": n, "hop": hops[0]}),
+            [Place("x", 0, [b, length]), Place("window", 2, [n])], [Place("y", 0, call.outputs[0].shape)])
+
+
 # The attributes that are known, one beside which may change what is computed, and the map.
 _REDUCE, _ARG, _NORM = "axes keepdims noop_with_empty_axes", "axis keepdims select_last_index", "axis epsilon stash_type"
 _OF_ONE = {
@@ -202,6 +224,7 @@ _OF_SEVERAL = {
     "LayerNormalization": (_NORM, _layer_norm), "RMSNormalization": (_NORM, _rms_norm),
     "GroupNormalization": ("epsilon num_groups stash_type", _group_norm(False)),
     "InstanceNormalization": ("epsilon", _group_norm(True)),
+    "GridSample": ("align_corners mode padding_mode", _grid_sample), "STFT": ("onesided", _stft),
     "CumSum": ("exclusive reverse", _cumsum), "TopK": ("axis largest sorted", _top_k), "Gather": ("axis", _gather),
     "Pow": ("", _pow), "QuantizeLinear": ("axis block_size output_dtype precision saturate", _quantize),
     "DequantizeLinear": ("axis block_size output_dtype", _dequantize)}

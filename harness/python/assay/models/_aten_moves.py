@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Iterator, Optional, Sequence
 
 import numpy
 
@@ -441,3 +441,12 @@ def _nearest(like, self, output_size=None, scale_factors=None, scales=None, scal
             raise Unjudged("upsampling by a fraction")
         made = made.repeat(like.shape[axis] // self.shape[axis], axis=axis)
     return made
+
+
+@rule("unsafe_split", "unsafe_split_with_sizes", "split_copy", "split_with_sizes_copy")
+def _split(outputs: Any, self: Any, split_size: Any = None, split_sizes: Any = None, dim: int = 0) -> Iterator[Exact]:
+    whole, first = bits(self), 0
+    for each in outputs:
+        last = first + each.shape[dim]
+        yield Exact(whole[(slice(None),) * (dim % whole.ndim) + (slice(first, last),)], bits(each))
+        first = last

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Callable, Iterator, NamedTuple, Optional
+from typing import Any, Callable, Iterator, Optional
 
 from ._rules import is_tensor
 
@@ -13,10 +13,15 @@ _LEAST_ELEMENTS = 1 << 13  # fewer are judged before another thread has begun
 _MOST_BYTES = 1 << 27      # of copies that wait or are judged, and of one more call
 
 
-class _Job(NamedTuple):
-    future: Optional[Future[Any]]  # None: it is done
-    found: Any
-    size: int
+class Job:
+    """A call whose judgement is there, or comes from a thread, or from whoever was given the job."""
+    __slots__ = ("future", "found", "size")
+
+    def __init__(self, future: Optional[Future[Any]] = None, found: Any = None, size: int = 0) -> None:
+        self.future, self.found, self.size = future, found, size
+
+    def is_there(self) -> bool:
+        return self.found is not None or self.future is not None and self.future.done()
 
 
 def count_threads(stated: Optional[int]) -> int:
@@ -50,7 +55,7 @@ class Background:
 
     def __init__(self, threads: int) -> None:
         self._pool = ThreadPoolExecutor(threads, "assay.watch") if threads > 0 else None
-        self._jobs: deque[_Job] = deque()
+        self._jobs: deque[Job] = deque()
         self._size = 0
 
     def takes(self, tensors: list[Any]) -> bool:
@@ -60,18 +65,28 @@ class Background:
 
     def put(self, step: Callable[[], Any], size: int) -> None:
         assert self._pool is not None
-        self._jobs.append(_Job(self._pool.submit(step), None, size))
+        self._jobs.append(Job(self._pool.submit(step), None, size))
         self._size += size
 
     def put_result(self, found: Any) -> None:
-        self._jobs.append(_Job(None, found, 0))
+        self._jobs.append(Job(None, found))
+
+    def put_later(self, job: Job) -> None:
+        """A job whose result the caller stores when it has it."""
+        self._jobs.append(job)
+
+    def is_full(self) -> bool:
+        return self._size > _MOST_BYTES
 
     def results(self, all_of_them: bool) -> Iterator[Any]:
-        """Finished ones; where memory is short or all are wanted, it waits for more."""
-        while self._jobs and (all_of_them or self._size > _MOST_BYTES or self._jobs[0].future is None or self._jobs[0].future.done()):
+        """Finished ones; where memory is short or all are wanted, it waits for threads."""
+        while self._jobs and (all_of_them or self._jobs[0].is_there() or self._jobs[0].future is not None and self.is_full()):
             job = self._jobs.popleft()
             self._size -= job.size
-            yield job.found if job.future is None else job.future.result()
+            if job.future is not None:
+                yield job.future.result()
+            elif job.found is not None:  # else an interrupt left it behind
+                yield job.found
 
     def stop(self) -> None:
         if self._pool is not None:

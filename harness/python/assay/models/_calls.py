@@ -7,6 +7,7 @@ import functools
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 from . import _aten_elements, _aten_moves, _aten_norms, _aten_products, _aten_sums  # noqa: F401  (they add rules)
+from . import _slices  # noqa: F401  (it changes some of them)
 from ._background import on_host
 from ._rules import RULES, Answer, Defaults, Unjudged, is_tensor, values_of
 
@@ -41,6 +42,12 @@ def why_unjudgeable(function: Any) -> str:
            for maker in _MAKERS) and not any(a.name in ("self", "input") and "Tensor" in str(a.type) and name.startswith("_") for a in function._schema.arguments):
         return "new tensors"
     return ""
+
+
+@functools.cache
+def kind_of(function: Any) -> tuple[bool, bool, str]:
+    """Whether it is a mark, or a view, and else why nobody judges it."""
+    return is_mark(function), is_view(function), "" if is_mark(function) or is_view(function) else why_unjudgeable(function)
 
 
 def name_of(function: Any) -> str:
@@ -126,6 +133,12 @@ class Call:
         copy.name, copy.base, copy.overload, copy.written = self.name, self.base, self.overload, on_host(self.written)
         copy.arguments = Defaults({name: on_host(value) for name, value in self.arguments.items()}, self.arguments.defaults)
         return copy
+
+    def part(self, arguments: Defaults) -> Call:
+        """A call with a part of the operands."""
+        part = object.__new__(Call)
+        part.name, part.base, part.overload, part.written, part.arguments = self.name, self.base, self.overload, [], arguments
+        return part
 
     def outputs(self, result: Any) -> list[Any]:
         if is_tensor(result):

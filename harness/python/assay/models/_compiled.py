@@ -143,7 +143,7 @@ def copied_operands(graph: Any, given: Sequence[Any]) -> tuple[Region, dict[str,
 
 def judge_region(watch: Any, index: int, site: Any, region: Region, operands: Mapping[str, Any], results: Sequence[Any]) -> list[Any]:
     """Nodes of the region's outputs. Those that are not judged are counted, each by its reason, where others are."""
-    from .watch import kept
+    from ._nodes import kept
     reasons, nodes = [], []
     for question in _questions(region, operands, results):
         if isinstance(question, str):

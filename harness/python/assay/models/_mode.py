@@ -7,6 +7,12 @@ from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
+try:
+    from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
+    _LEFT_ALONE: Any = _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP)
+except ImportError:  # an older one
+    _LEFT_ALONE = None
+
 
 class Mode(TorchDispatchMode):
     supports_higher_order_operators = True  # PyTorch refuses to execute them below a mode that does not
@@ -19,8 +25,17 @@ class Mode(TorchDispatchMode):
     def ignore_compile_internals(cls) -> bool:
         return True  # else PyTorch does not execute what it has compiled, whose bits may be other ones
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Whether PyTorch is to turn its compiler off around each call, which takes longer than many a call itself."""
+        return _LEFT_ALONE is None
+
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return self._watch.execute(function, args, kwargs or {})
+
+
+if _LEFT_ALONE is not None:  # what it calls neither is compiled
+    set_code_exec_strategy(Mode.__torch_dispatch__.__code__, _LEFT_ALONE)
 
 
 class CompiledRegions:

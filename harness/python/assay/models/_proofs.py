@@ -14,6 +14,7 @@ _U = 2.0 ** -24  # unit roundoff of f32
 # A sum of n terms has a bound of at least 2 (n - 1) _U times the sum of their sizes (golden/bound/bound.h). Half of that is permitted here, as
 # f64 is off by less than the rest, and at most this: some ten standard deviations of random roundings, of which twenty fail.
 _SHARE = 8 * _U
+_MOST_COPIED = 1 << 22    # elements of an array at a time
 _MOST_PRODUCTS = 1 << 23  # of a matrix product; a larger one is sampled sooner than multiplied in f64
 
 
@@ -49,6 +50,8 @@ def _close(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         if terms < 2 or golden.shape != y.shape:
             return terms == 1 and _has_bits(y, golden)
         share, error = min((terms - 1) * _U, _SHARE), abs(y - golden)
+        if terms >= 64 and sizes.__code__.co_argcount and _is_within(error, share, sizes(8)):  # a few of the terms are often enough
+            return True
         return _is_within(error, share, abs(golden)) or _is_within(error, share, sizes())
     return _adds(is_right, *names, most=1 << 40)
 
@@ -67,17 +70,21 @@ def bounded(*names: str, groups: tuple[tuple[int, ...], ...] = ((0,),)) -> Calla
     from that before it is rounded."""
     def is_right(outputs: Sequence[Any], found: Any) -> bool:
         places = [place for group in groups for place in group]
-        return all(outputs[place] is None or _is_allowed(outputs[place], *given) for place, given in zip(places, found, strict=True))
+        return all(outputs[place] is None or is_allowed(outputs[place], *given) for place, given in zip(places, found, strict=True))
     return _adds(is_right, *names, groups=groups, most=1 << 20, is_layer=True)
 
 
-def _is_allowed(y: Any, golden: Any, allowed: Any) -> bool:
-    """By its own rounding besides. Where zeros in place of many elements might be allowed, a judgement says that it is inconclusive."""
+def is_allowed(y: Any, golden: Any, allowed: Any, calls: int = 1) -> bool:
+    """By its own rounding besides. Where zeros in place of many elements of one of the calls might be allowed, a judgement says that it is
+    inconclusive."""
     import numpy
     if golden.shape != y.shape or y.dtype != "f4":
         return False
-    size, whole = abs(golden), allowed + _U * abs(golden)
-    return bool((abs(y - golden) <= whole).all() and (whole < math.inf).all()) and 4 * numpy.count_nonzero(size < 32 * allowed) <= size.size
+    size, allowed, error = abs(y), allowed.astype("f4", copy=False), numpy.subtract(y, golden)
+    whole = allowed + numpy.float32(_U) * size
+    if not ((numpy.abs(error, out=error).astype("f4") <= whole).all() and (whole < math.inf).all()):
+        return False
+    return 4 * numpy.count_nonzero((size < 32 * allowed).reshape(calls, -1), axis=1).max(initial=0) * calls <= size.size
 
 
 def _is_within(error: Any, share: float, size: Any) -> bool:
@@ -101,8 +108,9 @@ def _arithmetic(name: str, numpys: str) -> None:
     def _(self: Any, other: Any) -> Any:
         if self.dtype.kind == "i":
             return function(self, other)
-        if not hasattr(other, "shape"):
-            other = numpy.float64(numpy.float32(other))  # as PyTorch has it
+        other = other if hasattr(other, "shape") else numpy.float32(other)  # as PyTorch has it
+        if self.dtype == "f4" and other.dtype == "f4":
+            return function(self, other)  # correctly rounded by IEEE 754, as what f64 has would be
         return function(self, other, dtype="f8")
 
 
@@ -154,6 +162,19 @@ def _embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse
 def _view(self, size): return self.reshape(size)
 
 
+@_exact("max_pool2d_with_indices")
+def _max_pool(self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+    import numpy
+    kernel, stride, padding, dilation = ([each] * 2 if isinstance(each, int) else list(each) * (2 // max(len(each), 1)) for each in
+                                         (kernel_size, stride or kernel_size, padding, dilation))
+    if ceil_mode or self.dtype.kind != "f":
+        raise Unjudged("windows beyond the end")
+    padded = numpy.pad(self, [(0, 0)] * (self.ndim - 2) + [(p, p) for p in padding], constant_values=-math.inf)
+    ends = [(n - d * (k - 1) - 1) // s * s + 1 for n, k, s, d in zip(padded.shape[-2:], kernel, stride, dilation)]
+    return functools.reduce(numpy.maximum, [padded[..., i * dilation[0]:i * dilation[0] + ends[0]:stride[0], j * dilation[1]:j * dilation[1] + ends[1]:stride[1]]
+                                            for i in range(kernel[0]) for j in range(kernel[1])])
+
+
 @_exact("select_backward")
 def _select_backward(grad_output, input_sizes, dim, index):
     import numpy
@@ -183,9 +204,19 @@ for _name in ("exp", "log", "sin", "cos", "tanh"):
 
 @_near("pow")
 def _pow(self, exponent):
-    if hasattr(exponent, "shape") or not hasattr(self, "shape"):
+    import numpy
+    if not hasattr(self, "shape"):
+        return float(numpy.float32(self)) ** exponent.astype("f8")
+    if hasattr(exponent, "shape"):
         raise Unjudged("another power")
     return self.astype("f8") ** exponent
+
+
+@_exact("argmax")
+def _argmax(self, dim=None, keepdim=False):
+    if dim is None:
+        return self.reshape(-1).argmax()
+    return self.argmax(dim, keepdims=keepdim)
 
 
 @_near("rsqrt")
@@ -201,7 +232,17 @@ def _over(self: Any, dim: Any) -> Any:
 @_close("sum")
 def _sum(self, dim=None, keepdim=False):
     axes = _over(self, dim)
-    return self.sum(axes, dtype="f8", keepdims=keepdim), _count(self, axes), lambda: abs(self).sum(axes, dtype="f8", keepdims=keepdim)
+    return self.sum(axes, dtype="f8", keepdims=keepdim), _count(self, axes), lambda: _sizes(self, tuple(axis % self.ndim for axis in axes), keepdim)
+
+
+def _sizes(x: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
+    """The sum of sizes, of a large array some rows at a time."""
+    import numpy
+    rows = max(1, _MOST_COPIED * len(x) // max(x.size, 1)) if x.ndim else 1
+    if not x.ndim or len(x) <= rows:
+        return abs(x).sum(axes, dtype="f8", keepdims=keepdim)
+    parts = [abs(x[first:first + rows]).sum(axes, dtype="f8", keepdims=keepdim) for first in range(0, len(x), rows)]
+    return sum(parts) if 0 in axes else numpy.concatenate(parts)
 
 
 @_close("mean")
@@ -218,14 +259,15 @@ def _count(self: Any, axes: Sequence[int]) -> int:
 def _product(self, mat2):
     if self.size * mat2.shape[-1] > _MOST_PRODUCTS:
         raise Unjudged("a large product")
-    a, b = self.astype("f8"), mat2.astype("f8")
-    return a @ b, a.shape[-1], lambda: abs(self) @ abs(mat2)  # in f32, whose error is nothing beside the factor 2 above
+    def sizes(step: int = 1) -> Any:
+        return abs(self[..., ::step]) @ abs(mat2[..., ::step, :])  # in f32, whose error is nothing beside the factor 2 above
+    return self.astype("f8") @ mat2.astype("f8"), self.shape[-1], sizes
 
 
 @_close("addmm")
 def _affine(self, mat1, mat2):
     product, count, sizes = _product(mat1, mat2)
-    return product + self, count, lambda: sizes() + abs(self)
+    return product + self, count, lambda step=1: sizes(step) + abs(self)
 
 
 _PLACES = ("indices",)  # arguments whose integers are no numbers to compute with
@@ -254,6 +296,11 @@ def proof_of(call: Any) -> Optional[Proof]:
     return PROOFS.get(call.base) if call.overload in _OVERLOADS else None
 
 
+def measure(proof: Proof, base: str, dtype: Any, most: int, size: int) -> Any:
+    """Equal for calls of which the first one is judged, for its effective bits and bias: of a layer all, else those of about so many terms."""
+    return base, dtype, 0 if proof.is_layer else (most // max(size, 1)).bit_length()
+
+
 # Overloads with results of one type, whose arguments the functions above name.
 _OVERLOADS = ("", "Tensor", "Scalar", "Tensor_Scalar", "dim", "dim_IntList", "default")
 
@@ -264,9 +311,9 @@ def _names_of(function: Callable[..., Any], names: tuple[str, ...]) -> Optional[
     return names if set(names) <= set(inspect.signature(function).parameters) else None
 
 
-def prove(proof: Proof, call: Any, outputs: Sequence[Any]) -> Optional[bool]:
+def prove(proof: Proof, call: Any, outputs: Sequence[Any], most: int = 0) -> Optional[bool]:
     """Whether the outputs, which are right results of the call, are finite; None: nobody knows that they are right. Raises anything where
-    the proof does not know such tensors."""
+    the proof does not know such tensors. `most`: elements of operands and results, where that is not the proof's own number."""
     import numpy
     import torch
     first = next(each for each in outputs if each is not None)
@@ -276,7 +323,7 @@ def prove(proof: Proof, call: Any, outputs: Sequence[Any]) -> Optional[bool]:
     if _names_of(proof.function, tuple(given)) is None:
         given = accepted(call.base, proof.function, given, given.defaults)
     size = sum([each.numel() for each in values_of(given) if is_tensor(each)], first.numel())
-    if size > proof.most * dtype.itemsize // 4:  # those of 16 bits become f64 themselves
+    if size > (most or proof.most) * dtype.itemsize // 4:  # those of 16 bits become f64 themselves
         return None
     arrays = {name: _array(name, value, dtype) for name, value in given.items()}
     with numpy.errstate(all="ignore"):

@@ -35,6 +35,9 @@ class _Given:
     def here(self) -> Any:
         return self.site
 
+    def note(self) -> None:
+        """Their sites are known."""
+
 
 class Replay:
     """``watch``: the replay's own calls, judged; ``differences``: what differs from the recorded program, in its order."""

@@ -10,9 +10,18 @@ import shlex
 from collections import Counter
 from typing import Any, Iterable, Mapping, Optional
 
+from .._errors import UsageError
 from ._rules import Question
 
 _VERSION = 1
+
+
+def make_folder(folder: Any) -> None:
+    """Raises UsageError before anything is judged that could not be saved."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except (OSError, TypeError) as error:
+        raise UsageError(f"watch: folder={folder!r} cannot be made: {error}; give another one") from None
 
 
 def _headline(watch: Any) -> list[str]:

@@ -78,7 +78,7 @@ def formula(*names: str, promotes: bool = False, judged: Sequence[int] = (0,)) -
             if arguments.get("dtype") is not None:  # PyTorch converts operands to it before it computes
                 taken = {name: value.to(arguments["dtype"]) if is_tensor(value) else value for name, value in taken.items()}
             results = [outputs[place] for place in judged]
-            if None in results:
+            if any(each is None for each in results):
                 raise Unjudged(f"{names[0]}: some of the outputs without the others")
             yield traced(function, promoted(taken, results[0]) if promotes else taken, results)
         RULES.update(dict.fromkeys(names, rule))

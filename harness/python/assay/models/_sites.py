@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import functools
 import os
 import sys
 import threading
@@ -21,15 +20,16 @@ class Site(NamedTuple):
 def _line(torch_folder: str) -> str:
     frame: Any = sys._getframe(2)
     while frame is not None:
-        if _is_of_user(frame.f_code.co_filename, torch_folder):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        path = frame.f_code.co_filename
+        if (is_of_user := _USERS.get(path)) is None:
+            is_of_user = _USERS[path] = not path.startswith((torch_folder, _OWN, "<")) and "importlib" not in path
+        if is_of_user:
+            return f"{path}:{frame.f_lineno}"
         frame = frame.f_back
     return ""
 
 
-@functools.lru_cache(4096)
-def _is_of_user(path: str, torch_folder: str) -> bool:
-    return not path.startswith((torch_folder, _OWN, "<")) and "importlib" not in path
+_USERS: dict[str, bool] = {}  # whether files are neither of PyTorch nor of assay
 
 
 _MOST_FORWARD = 1 << 18  # sites of forward calls that are remembered for the backward pass
@@ -41,6 +41,7 @@ class Sites:
     def __init__(self, begin: Callable[[Any], bool] = lambda module: True) -> None:
         self._begin = begin  # told of each outermost module that is called; False: nobody asks for sites any more
         self._running: list[Any] = []
+        self._running_names: list[str] = []  # theirs, with their classes
         self._names: dict[int, str] = {}
         self._hooks: list[Any] = []
         self._forward: dict[int, Site] = {}  # by the numbers that autograd gives its nodes
@@ -53,7 +54,8 @@ class Sites:
         import torch
         from torch.nn.modules import module
         self._torch = os.path.dirname(torch.__file__) + os.sep
-        self._newest, self._thread = torch.autograd._get_sequence_nr() - 1, threading.get_ident()
+        self._following, self._node = torch.autograd._get_sequence_nr, torch._C._current_autograd_node
+        self._newest, self._thread = self._following() - 1, threading.get_ident()
         self._hooks = [module.register_module_forward_pre_hook(self._enter),
                        module.register_module_forward_hook(self._leave, always_call=True)]
 
@@ -62,6 +64,7 @@ class Sites:
             hook.remove()
         self._hooks.clear()
         self._running.clear()
+        self._running_names.clear()
         self._forward.clear()
         self._first.clear()
         self._inside.clear()
@@ -76,18 +79,20 @@ class Sites:
         if not self._running:  # the model itself, or a part of it that is called by itself
             self._names = {id(each): name for name, each in module.named_modules()}
         self._running.append(module)
+        name, kind = self._names.get(id(module), ""), type(module).__name__
+        self._running_names.append(f"{name} ({kind})" if name else kind)
         self._mark()
 
     def _leave(self, module: Any, *_: Any) -> None:
         if threading.get_ident() == self._thread and any(each is module for each in self._running):  # more than once where an exception passed an inner one by
             while self._running.pop() is not module:
-                pass
+                self._running_names.pop()
+            self._running_names.pop()
             self._mark()
 
     def _mark(self) -> None:
         """Remembers who runs, for the backward pass of calls whose sites nobody asked for."""
-        import torch
-        following = torch.autograd._get_sequence_nr()
+        following = self._following()
         if self._first and self._first[-1] >= following:
             self._inside[-1] = self._module()
         elif len(self._first) < _MOST_FORWARD:
@@ -95,10 +100,7 @@ class Sites:
             self._inside.append(self._module())
 
     def _module(self) -> str:
-        if not self._running:
-            return ""
-        name, kind = self._names.get(id(self._running[-1]), ""), type(self._running[-1]).__name__
-        return f"{name} ({kind})" if name else kind
+        return self._running_names[-1] if self._running_names else ""
 
     def _forward_of(self, number: int) -> Site:
         if (known := self._forward.get(number)) is not None:
@@ -108,16 +110,23 @@ class Sites:
 
     def here(self) -> Site:
         """That of the call which is being dispatched."""
-        import torch
-        node = torch._C._current_autograd_node()
-        if node is not None:
+        if (node := self._node()) is not None:
             forward = self._forward_of(node._sequence_nr())
             return Site(forward.module, forward.line or _line(self._torch), True)
         site = Site(self._module(), _line(self._torch))
-        newest = torch.autograd._get_sequence_nr() - 1
+        newest = self._following() - 1
         if newest != self._newest:  # else this call has no node: nothing of it needs a gradient
-            self._newest = newest
-            self._forward[newest] = site
-            if len(self._forward) > _MOST_FORWARD:
-                del self._forward[next(iter(self._forward))]
+            self._remember(newest, site)
         return site
+
+    def note(self) -> None:
+        """Remembers a call that nobody judges, where it has a backward pass."""
+        newest = self._following() - 1
+        if newest != self._newest and self._node() is None:
+            self._remember(newest, Site(self._module(), _line(self._torch)))
+
+    def _remember(self, newest: int, site: Site) -> None:
+        self._newest = newest
+        self._forward[newest] = site
+        if len(self._forward) > _MOST_FORWARD:
+            del self._forward[next(iter(self._forward))]

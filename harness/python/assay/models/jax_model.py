@@ -7,9 +7,10 @@ from typing import Any, Callable, Optional, Sequence
 
 from .._errors import Error, UsageError
 from . import _jax_rules
+from ._nodes import Node, node_of_moves
 from ._rules import Exact, Question, Unjudged
 from ._sites import Site
-from .watch import Node, Watch
+from .watch import Watch
 
 # Primitives that call a jaxpr once, and the parameter that it is.
 _CALLS = {"pjit": "jaxpr", "jit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
@@ -84,7 +85,7 @@ class _Walk:
                 raise Unjudged("random numbers")
             arrays, results = [numpy.asarray(each) for each in given], [numpy.asarray(each) for each in made]
             answer = _jax_rules.ask(name, equation.params, arrays, results)
-            node = watch._of_moves(answer) if isinstance(answer, Exact) else watch.judged(answer)
+            node = node_of_moves(answer) if isinstance(answer, Exact) else watch.judged(answer)
             finite = [all(numpy.isfinite(each).all() for each in several if _jax_rules.is_real(each)) for several in (arrays, results)]
             kept = answer if isinstance(answer, Question) and node.failed else None
             node = node._replace(index=index, op=name, site=_site(equation), shape=results[0].shape, dtype=results[0].dtype.name,

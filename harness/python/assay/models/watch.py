@@ -8,53 +8,26 @@ import os
 import sys
 import time
 from collections import Counter
-from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Iterable, Iterator, Optional, Sequence
 
 from .._check import check
 from .._define import take_function
 from .._errors import Error, UsageError
 from .._verdict import Verdict
 from . import _layer_proofs  # noqa: F401  (it adds proofs)
-from ._background import Background, count_threads, on_host, tensors_in
+from ._background import Background, Job, count_threads, on_host, tensors_in
 from ._compiled import copied_operands, judge_region
-from ._calls import Call, full_name, is_mark, is_view, name_of, why_unjudgeable, without_modes
+from ._calls import Call, full_name, kind_of, name_of, without_modes
 from ._deviations import Deviations, furthest
-from ._proofs import proof_of, prove
-from ._rules import Exact, Question, Unjudged, is_tensor, values_of
+from ._nodes import Node as Node, joined, kept as kept, node_of_moves, node_of_plan, node_of_slice, proven_later, stays_finite
+from ._proofs import measure, proof_of, prove
+from ._queue import MOST_FAILURES, Entry, Plan, Queue
+from ._report import make_folder
+from ._rules import Exact, Question, Unjudged, is_tensor
 from ._sites import Site, Sites
+from ._slices import Slices
 from ._steps import Steps
 from ._tape import Tape
-
-
-class Node(NamedTuple):
-    """A judged call, in the order in which the model made them."""
-    index: int  # among all calls, judged or not
-    op: str  # "aten::mm"
-    site: Site
-    shape: tuple[int, ...]  # of the first output
-    dtype: str
-    verdict: str  # "pass", "mismatch", "below_contract" or "inconclusive"
-    class_: str
-    reason: str
-    margin: Optional[float]  # the largest error over what the arithmetic may cost
-    effective_bits: Optional[float]
-    bias: Optional[float]  # mean error, in standard deviations of what random roundings give
-    finite: bool  # False: NaN or infinities came out of finite operands
-    elements: int
-    judged: int
-    case: str = ""  # id of a case of the same operator, types and shapes; "" where it was not asked for
-    question: Optional[Question] = None  # kept of nodes that fail
-
-    @property
-    def failed(self) -> bool:
-        return self.verdict in ("mismatch", "below_contract")
-
-    def __str__(self) -> str:
-        where = f" in {self.site.module}" if self.site.module else ""
-        way = ", backward" if self.site.backward else ""
-        line = f" ({self.site.line})" if self.site.line else ""
-        return f"node {self.index} {self.op} {self.dtype} {'x'.join(map(str, self.shape))}{where}{way}{line}: {self.verdict}" + \
-            (f", {self.reason}" if self.reason else "")
 
 
 class Watch:
@@ -72,7 +45,7 @@ class Watch:
         if contract is not None:
             _demand_contract(contract)
         if folder is not None:
-            _make_folder(folder)
+            make_folder(folder)
         self.sample, self.every, self.contract, self.most_kept, self.on_node = sample, every, contract, most_kept, on_node
         self._nodes: list[Node] = []
         self.calls = 0  # that had arithmetic or moved elements
@@ -85,7 +58,7 @@ class Watch:
         self._steps = Steps(every_step, self._resume, self._pause, self._is_innermost)
         self._sites, self._mode, self._modes, self._folder = Sites(self._steps.begin), None, 0, folder
         self._threads = 0 if on_node is not None else count_threads(threads)
-        self._background = Background(0)
+        self._background, self._queue = Background(0), None
         self._tape, self._unrecorded = Tape() if record else None, ""
 
     def __enter__(self) -> Watch:
@@ -97,6 +70,8 @@ class Watch:
             raise Error(f"watch: it follows PyTorch, which cannot be imported here: {error}") from None
         import torch
         self._background = Background(self._threads)
+        if self._tape is None and self.on_node is None:
+            self._queue = Queue(self.contract is not None, proven_later, self._judged_later)
         self._compiled, self._mode, self._modes = CompiledRegions(self), Mode(self), torch._C._len_torch_dispatch_stack()
         self._steps.start()
         self._resume()
@@ -207,22 +182,28 @@ class Watch:
         """Runs the call as it is, or by `run`, and judges it if it is its turn. Whatever goes wrong in judging is counted, not raised;
         only `on_node` may raise."""
         run = run or function
-        if is_mark(function):
+        is_mark, is_view, reason = kind_of(function)
+        if is_mark:
             return run(*args, **kwargs)
         if self._tape is not None:
             run = self._recording(function, run)
-        if is_view(function):
+        if is_view:
             self.views += 1
-            reason = "a view"
         else:
             self.calls += 1
-            if reason := why_unjudgeable(function):
+            if reason:
                 self.unjudged[reason] += 1
-        if reason or self.calls % self.every:
+        if is_view or reason or self.calls % self.every:
             if self.every == 1:  # else too few calls have a site to be worth the time
-                self._sites.here()
+                self._sites.note()
             return run(*args, **kwargs)
-        index, site = self.calls, self._sites.here()
+        index, site, is_hopeless = self.calls, self._sites.here(), False
+        if self._queue is not None and (queued := self._queue.plan(function, args, kwargs)) is not None:
+            plan, arrays = queued
+            if not (is_hopeless := plan.failures > MOST_FAILURES):
+                result = run(*args, **kwargs)
+                self._put(index, site, plan, arrays, args, kwargs, result)
+                return result
         begun = time.perf_counter()
         made: list[Call] = []
         self._count(self._attempt(function, lambda: made.append(Call(function, args, kwargs))))
@@ -230,13 +211,56 @@ class Watch:
         result = run(*args, **kwargs)
         self.seconds -= time.perf_counter() - between
         if made:
-            if nodes := self._proven(index, site, made[0], result):
+            if not is_hopeless and (nodes := self._proven(index, site, made[0], result)):
                 self._background.put_result((nodes, "", 0.0))
             else:
                 self._judge_soon(function, index, site, made[0], result)
         self.seconds += time.perf_counter() - begun
         self._take(False)
         return result
+
+    def _put(self, index: int, site: Site, plan: Plan, arrays: list[Any], args: Any, kwargs: Any, result: Any) -> None:
+        """Proves a call that has a plan; a small one together with others like it."""
+        begun, queue = time.perf_counter(), self._queue
+        if not plan.is_small:
+            if nodes := self._proven_now(index, site, plan, arrays, result):
+                self._background.put_result((nodes, "", 0.0))
+            else:
+                self._count(self._attempt(plan.function, lambda: self._judge_soon(plan.function, index, site, Call(plan.function, args, kwargs), result)))
+            self._take(False)
+        else:
+            entry = Entry(index, site, Job())
+            try:
+                is_full = queue.put(plan, entry, result)  # type: ignore[union-attr]
+            except Exception:  # no tensor that NumPy can read, or of another shape than that of such calls
+                self._count(self._attempt(plan.function, lambda: self._judge_soon(plan.function, index, site, plan.call(len(plan.waiting))[0], result)))
+            else:
+                self._background.put_later(entry.job)
+                if is_full:
+                    self._take(True)
+        self.seconds += time.perf_counter() - begun
+
+    def _proven_now(self, index: int, site: Site, plan: Plan, arrays: list[Any], result: Any) -> list[Node]:
+        outputs = [result] if is_tensor(result) else result
+        try:
+            made = [None if each is None else self._queue.arrays((each,))[0] for each in outputs]  # type: ignore[union-attr]
+        except Exception:  # no tensor that NumPy can read
+            return []
+        if not plan.dtype:
+            plan.take_result(next(each for each in outputs if each is not None))
+        if (is_right := plan.is_right(arrays, made)) is False:
+            plan.failures += 1
+            return []
+        plan.failures = 0
+        is_finite = is_right or plan.stays_finite(arrays)
+        sizes = [sum([made[place].size for place in group if made[place] is not None]) for group in plan.proof.groups]
+        return [node_of_plan(plan, index, site, is_finite, size) for size in sizes if size]
+
+    def _judged_later(self, plan: Plan, entry: Entry, row: int) -> tuple[list[Node], str, float]:
+        found: list[Node] = []
+        call, result = plan.call(row)
+        reason = self._attempt(plan.function, lambda: found.extend(self._judge(plan.function, entry.index, entry.site, call, result)))
+        return found, reason, 0.0
 
     def execute_region(self, graph: Any, given: Sequence[Any], run: Callable[[], Any]) -> Any:
         """Runs a region that torch.compile has compiled, and judges its outputs by its graph."""
@@ -266,15 +290,15 @@ class Watch:
             outputs = call.outputs(result)
             first = next(each for each in outputs if each is not None)
             if not proof.is_exact:
-                terms = 0 if proof.is_layer else max(each.numel() for each in tensors_in(list(call.arguments.values()))) // max(first.numel(), 1)
-                if (seen := (call.base, first.dtype, terms.bit_length())) not in self._measured:
+                sizes = [each.numel() for each in tensors_in(list(call.arguments.values()))]
+                if max(sizes) <= _MOST_MEASURED and (seen := measure(proof, call.base, first.dtype, max(sizes), first.numel())) not in self._measured:
                     self._measured.add(seen)
                     return []
             with without_modes():
                 if (is_finite := prove(proof, call, outputs)) is None:
                     return []
                 sizes = [sum([outputs[place].numel() for place in group if outputs[place] is not None]) for group in proof.groups]
-                is_finite = is_finite or _stays_finite(call, result)
+                is_finite = is_finite or stays_finite(call, result)
                 return [Node(index, full_name(call.base), site, tuple(first.shape), str(first.dtype)[6:], "pass", "bit_exact" if proof.is_exact else "within_class",
                              "", 0.0 if proof.is_exact else None, None, None, is_finite, size, size) for size in sizes if size]
         except Exception:  # tensors of others raise anything, and the rule says why they are not judged
@@ -315,6 +339,11 @@ class Watch:
 
     def _take(self, all_of_them: bool) -> None:
         """Adds what has been judged; on_node may raise, to end the program."""
+        if self._queue is not None and (all_of_them or self._background.is_full()):
+            begun = time.perf_counter()
+            with without_modes():
+                self._queue.flush()
+            self.seconds += time.perf_counter() - begun
         for found, reason, seconds in self._background.results(all_of_them):
             self._count(reason)
             self.seconds += seconds
@@ -339,11 +368,31 @@ class Watch:
     def _judge(self, function: Any, index: int, site: Site, call: Call, result: Any) -> Iterator[Node]:
         deviations = functools.cache(lambda: Deviations(function, call, result))
         for answer in self._parts(call.answers(result), deviations):
-            node = self._of_moves(answer) if isinstance(answer, Exact) else self.judged(answer, deviations)
+            node = self._of_slices(function, call, answer) if isinstance(answer, Slices) else self._of_answer(answer, deviations)
             output = next(each for each in call.outputs(result) if each is not None)
             node = node._replace(index=index, op=full_name(call.base), site=site, shape=tuple(output.shape), dtype=str(output.dtype).partition(".")[2],
-                                 finite=_stays_finite(call, result))
-            yield node._replace(question=kept(answer) if node.failed and self._kept < self.most_kept else None)
+                                 finite=stays_finite(call, result))
+            yield node
+
+    def _of_answer(self, answer: Any, deviations: Callable[[], Deviations]) -> Node:
+        node = node_of_moves(answer) if isinstance(answer, Exact) else self.judged(answer, deviations)
+        return node._replace(question=kept(answer) if node.failed and self._kept < self.most_kept else None)
+
+    def _of_slices(self, function: Any, call: Call, slices: Slices) -> Node:
+        """One node of all slices, that of the worst one with the numbers of all. Those that are not proven are judged."""
+        nodes, left, proof = list[Node](), [], proof_of(call) if self.contract is None else None
+        for arguments, outputs in slices.pieces:
+            part = call.part(arguments)
+            if proof is not None and _is_proven(proof, part, outputs):
+                nodes.append(node_of_slice(sum(outputs[place].numel() for place in proof.groups[0] if outputs[place] is not None), proof))
+            else:
+                left.append((arguments, outputs))
+        places = slices.judged(len(left))
+        nodes += [node_of_slice(0, None, outputs[0].numel()) for place, (_, outputs) in enumerate(left) if place not in places]
+        for arguments, outputs in [left[place] for place in sorted(places)]:
+            deviations = functools.cache(functools.partial(Deviations, function, call.part(arguments), outputs))
+            nodes += [self._of_answer(answer, deviations) for answer in slices.ask(arguments, outputs)]
+        return joined(nodes)
 
     def _parts(self, answers: Iterator[Any], deviations: Callable[[], Deviations]) -> Iterator[Any]:
         for answer in answers:
@@ -356,18 +405,6 @@ class Watch:
         self._nodes.append(node)
         if self.on_node is not None:
             self.on_node(node)
-
-    def _of_moves(self, answer: Exact) -> Node:
-        import numpy
-        differ = numpy.flatnonzero(numpy.asarray(answer.expected != answer.got)) if answer.expected.shape == answer.got.shape else None
-        reason = ""
-        if differ is None:
-            reason = f"its shape is {answer.got.shape} instead of {answer.expected.shape}"
-        elif differ.size:
-            place = [int(k) for k in numpy.unravel_index(differ[0], answer.got.shape)]
-            reason = f"{differ.size} of {answer.got.size} elements are not those that were moved there, the first {place}"
-        size = answer.got.size
-        return _NOBODYS._replace(elements=size, judged=size, **({"verdict": "mismatch", "class_": "none", "reason": reason} if reason else {}))
 
     def judged(self, question: Question, deviations: Optional[Callable[[], Deviations]] = None) -> Node:
         """The verdict on it; what else a node has is not known here. Where it is no plain pass, it is judged again,
@@ -402,11 +439,17 @@ class Watch:
             return {}
 
 
-# A right result to the bit of a call that is not known here.
-_NOBODYS = Node(0, "", Site("", ""), (), "", "pass", "bit_exact", "", None, None, None, True, 0, 0)
-
+_MOST_OF_SLICE = 1 << 23  # elements of operands and results of a slice that is proven
+_MOST_MEASURED = 1 << 23  # elements of an operand; larger ones are proven where they can be, even without bits and bias
 _MOST_PLANS = 1 << 14
 _plans: dict[Any, str] = {}  # operators of functions that were traced
+
+
+def _is_proven(proof: Any, part: Call, outputs: list[Any]) -> bool:
+    try:
+        return prove(proof, part, outputs, _MOST_OF_SLICE) is not None
+    except Exception:  # the proof does not take such operands; a judgement says more
+        return False
 
 
 def _planned(question: Question) -> Any:
@@ -421,14 +464,6 @@ def _planned(question: Question) -> Any:
     return operator
 
 
-def _make_folder(folder: Any) -> None:
-    """Raises UsageError before anything is judged that could not be saved."""
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except (OSError, TypeError) as error:
-        raise UsageError(f"watch: folder={folder!r} cannot be made: {error}; give another one") from None
-
-
 def _demand_contract(contract: str) -> None:
     """Raises UsageError unless it is a contract: else it would leave every call unjudged, and nothing wrong."""
     import numpy
@@ -437,29 +472,6 @@ def _demand_contract(contract: str) -> None:
     except UsageError as error:
         if str(error).startswith("contract"):
             raise UsageError(f"watch: {error}") from None
-
-
-def _stays_finite(call: Call, result: Any) -> bool:
-    made = [each for each in call.outputs(result) if each is not None and each.dtype.is_floating_point]
-    if all(map(_is_finite, made)):
-        return True
-    given = values_of(call.arguments)
-    return not all(math.isfinite(each) if isinstance(each, float) else _is_finite(each) for each in given
-                   if isinstance(each, float) or hasattr(each, "isfinite") and each.dtype.is_floating_point)
-
-
-def _is_finite(tensor: Any) -> bool:
-    """By the sum, where that does not overflow. PyTorch has isfinite of no type of eight bits, nor sums of them."""
-    tensor = tensor if tensor.dtype.itemsize > 1 else tensor.float()
-    return math.isfinite(tensor.sum()) or bool(tensor.isfinite().all())
-
-
-def kept(answer: Any) -> Optional[Question]:
-    """The question with copies of its tensors, which the program goes on to change."""
-    if isinstance(answer, Exact):
-        return None
-    copies = [{name: each.detach().clone() for name, each in tensors.items()} for tensors in (answer.inputs, answer.outputs)]
-    return Question(answer.op, copies[0], copies[1], answer.attrs)
 
 
 def watch(sample: Optional[int] = 4096, every: int = 1, contract: Optional[str] = None, most_kept: int = 20,

@@ -120,6 +120,7 @@ constexpr Floor kFloors[] = {
     {"attention_backward", 0.97},  // hardly: one term of a score of 857 in f16, one key that is not the greatest
     {"attention_lse", 0.82},       // hardly: one key of 310 in bf16, one term of a score of 942
     {"cumprod", 0.80},             // changes nothing: a factor of 1, one of two signs
+    {"gated_delta_rule", 0.74},    // changes nothing: a gate of 1, a term of keys of 660 outside of the window
     {"grid_sample", 0.70},       // changes nothing: a place between equal elements; hardly: an element of small weight
     {"linear_attention", 0.77},  // changes nothing: a step of k v = 0, outside of the window
     {"moe_fused", 0.80},         // changes nothing: a term of either product before silu, outside of the window

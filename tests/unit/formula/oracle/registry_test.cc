@@ -114,8 +114,9 @@ TEST(FormulaRegistry, CorrectImplementationsAreAcceptedOnHardData) {
 }
 
 // Their twins take seconds each: scores inside of sums, or lanes that are drawn many times until one is long enough.
-constexpr const char* kSlowTwins[] = {"alibi_attention", "attention_backward", "conv_transpose",   "grouped_gemm",
-                                      "moe_fused",       "paged_decode",       "ragged_attention", "sink_attention"};
+constexpr const char* kSlowTwins[] = {"alibi_attention",  "attention_backward", "conv_transpose",
+                                      "gated_delta_rule", "grouped_gemm",       "moe_fused",
+                                      "paged_decode",     "ragged_attention",   "sink_attention"};
 
 // Where something can be forgotten, the twin of that output shows it, in every type.
 void ExpectTwinsShowMissingTerms(bool slow) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator philox: Philox4x32-10 of Salmon et al. (Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011), the
-// generator of cuRAND, PyTorch on GPUs and TensorFlow. Words of 32 bits are conditions along an axis of bits, since the
-// exclusive or of integers is none of the primitives.
+// Philox4x32-10 of Salmon et al. (Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011), the generator of cuRAND,
+// PyTorch on GPUs and TensorFlow, and what is made of its words. Words of 32 bits are conditions along an axis of bits,
+// since the exclusive or of integers is none of the primitives.
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <utility>
 
+#include "harness/core/data/fill/rng.h"
 #include "ops/formula_operator.h"
 
 namespace assay {
@@ -94,7 +97,77 @@ void Philox(Definition& d) {
   d.SetTypes({"i64", "i64-i64-i32"});
 }
 
+void PhiloxUniform(Definition& d) {
+  d.SetDoc("y = the upper 24 bits of a word of 32 bits over 2^24, in [0, 1); negative words are those of i32");
+  const Axis n = d.Axis("n", "words");
+  const Expr words = d.In("words", n);
+  d.KeepWithin(0x1p32 - 1);
+  Graph& graph = *words.graph;
+  const Expr upper = FloorDivide(words, Const(graph, 256)), zero = Const(graph, 0);
+  d.Out("y", Select(Less(upper, zero), upper + 0x1p24, upper) / 0x1p24, n);
+  d.SetTypes({"i64-f32", "i32-f32", "i64-f64"});
+}
+
+void Dropout(Definition& d) {
+  d.SetDoc(
+      "y[i] = x[i] / keep where word i over 2^32 is less than keep, its lower 8 bits aside, else 0, and mask says "
+      "where. Words are those of Philox4x32-10 with this key, four of each counter from offset on");
+  const Axis n = d.Axis("n", "elements");
+  const double keep = d.Real("keep", "0.9", "probability with which an element is kept");
+  const int64_t key = d.Integer("key", "0", "key of Philox4x32-10");
+  const int64_t offset = d.Integer("offset", "0", "counter of the first four words");
+  d.RefuseIf(!(keep > 0 && keep <= 1), "keep must be above 0 and at most 1");
+  d.RefuseIf(offset < 0, "offset must not be negative");
+  const RandomStream random(static_cast<uint64_t>(key), 0);
+  const auto if_kept = [&](int64_t i) {
+    const uint32_t word = random.Word(4 * static_cast<uint64_t>(offset) + static_cast<uint64_t>(i));
+    return static_cast<double>(word >> 8) < keep * 0x1p24 ? i : -1;
+  };
+  const Expr x = d.In("x", n), all = LessEqual(Const(*x.graph, 0), Index(*x.graph, n));
+  d.Out("y", At(x, n, n, if_kept) / keep, n);
+  d.OutOfType("mask", At(all, n, n, if_kept), n, DType::kBool);
+}
+
+// The largest power of two that is at most `size`, and at least the smallest normal number of f32. Powers are quotients
+// by powers of two, which are exact.
+Expr PowerBelow(Expr size) {
+  Graph& graph = *size.graph;
+  const Expr one = Const(graph, 1);
+  Expr power = Select(Less(size, one), Const(graph, 0x1p-126), one);
+  for (int step = 64; step > 0; step /= 2) {
+    const Expr larger = power / std::ldexp(1.0, -step);
+    power = Select(LessEqual(larger, size), larger, power);
+  }
+  return power;
+}
+
+void StochasticRound(Definition& d) {
+  d.SetDoc(
+      "y = x without the digits that its type lacks, one unit farther from zero where these digits and as many of "
+      "random carry: of bf16 the lowest 16 bits, of f16 13");
+  const Axis n = d.Axis("n", "elements");
+  const Expr x = d.In("x", n), random = d.In("random", n);
+  d.KeepWithin(65535);
+  Graph& graph = *x.graph;
+  const bool is_f16 = d.TypeOfResult() == DType::kF16;
+  const double units = is_f16 ? 0x1p13 : 0x1p16;  // of a digit that is lost in one that stays
+  const Expr all = Const(graph, units), size = Abs(x), power = PowerBelow(size);
+  const Expr first = is_f16 ? Maximum(power, Const(graph, 0x1p-14)) : power;
+  const double units_of_first = is_f16 ? 0x1p10 : 0x1p7;
+  const Expr whole = FloorDivide(size / first, Const(graph, 1 / units_of_first / units)),
+             kept = FloorDivide(whole, all);
+  const Expr lost = whole - all * kept, drawn = random - all * FloorDivide(random, all);
+  const Expr rounded = (kept + LessEqual(all, lost + drawn)) / (units_of_first / 2) / (2 / first);
+  const Expr infinity = Const(graph, HUGE_VAL);
+  const Expr result = Select(Less(size, is_f16 ? Const(graph, 0x1p16) : infinity), rounded, size * infinity);
+  d.Out("y", Select(Less(x, Const(graph, 0)), -result, result), n);
+  d.SetTypes({"f32-i32-bf16", "f32-i32-f16"});
+}
+
+ASSAY_OPERATOR(dropout, Dropout);
 ASSAY_OPERATOR(philox, Philox);
+ASSAY_OPERATOR(philox_uniform, PhiloxUniform);
+ASSAY_OPERATOR(stochastic_round, StochasticRound);
 
 }  // namespace
 }  // namespace assay

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/tools/explain/stored_changes.h"
+
+#include <cmath>
+#include <set>
+
+namespace assay {
+namespace {
+
+// Factors of transforms that are normalised otherwise, by the number of their points or by its root, or by the sum of
+// their window or the root of the sum of its squares, and of logarithms in base 2.
+std::vector<double> ListFactors(const WrongResult& result) {
+  constexpr double kLogOfE = 1.4426950408889634;  // in base 2
+  const Problem& problem = result.problem;
+  if (problem.outputs[result.output].name == "lse") return {kLogOfE};
+  if (problem.spec.op == "mx_mm") return {4, 0.25};  // the bias of both scales' exponents
+  if (problem.spec.op != "fft" && problem.spec.op != "stft") return {};
+  double points = 1, sum = 0, squares = 0;
+  if (problem.spec.op == "fft") {
+    for (const int64_t extent : problem.List("n")) points *= static_cast<double>(extent);
+    return {1 / points, points, 1 / std::sqrt(points), std::sqrt(points)};
+  }
+  for (const double x : result.inputs[1].ToDoubles()) sum += x, squares += x * x, ++points;
+  --points;
+  std::vector<double> factors;
+  for (const double divisor : {points, std::sqrt(points), sum, std::sqrt(squares)}) factors.push_back(1 / divisor);
+  return factors;
+}
+
+}  // namespace
+
+std::vector<OutputChange> ListStored(const WrongResult& result) {
+  const Tensor& got = result.got[result.output];
+  std::set<int64_t> parts = {2};
+  for (const Operand& operand : result.problem.inputs) parts.insert(operand.shape.begin(), operand.shape.end());
+  std::vector<OutputChange> changes = ListOutputChanges(got, ListFactors(result), parts);
+  for (size_t input = 0; input < result.inputs.size(); ++input) {
+    const Tensor& operand = result.inputs[input];
+    if (operand.shape() == got.shape() && operand.dtype() == got.dtype() && IsFloat(got.dtype()))
+      changes.push_back({.kind = OutputChange::Kind::kOperand, .input = input});
+  }
+  return changes;
+}
+
+}  // namespace assay
