@@ -36,7 +36,7 @@ if HAS_TORCH:
             first = made[0] if isinstance(made, (tuple, list)) and made else made
             if assay.models._calls.is_view(function) or not isinstance(first, torch.Tensor) or not first.dtype.is_floating_point \
                     or assay.models._calls.why_unjudgeable(function) or first.numel() < 8 \
-                    or function._schema.name == "aten::_unsafe_view":  # whose result is its operand's memory
+                    or function._schema.name.startswith(("aten::_unsafe_view", "aten::unsafe_split")):  # whose results are their operand's memory
                 return made
             self.seen += 1
             if self.seen - 1 == self.place:
