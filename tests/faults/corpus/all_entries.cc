@@ -6,13 +6,15 @@
 
 namespace corpus {
 
-std::vector<Entry> AllEntries() {
-  return Joined({MatmulLegalEntries(),  MatmulUnitEntries(),     MatmulTermFaults(),    MatmulPrecisionFaults(),
-                 MatmulMemoryFaults(),  MatmulEpilogueFaults(),  ReduceLegalEntries(),  ReduceTermFaults(),
-                 ReduceOtherFaults(),   AttentionLegalEntries(), AttentionMaskFaults(), AttentionNumericalFaults(),
-                 SoftmaxLegalEntries(), SoftmaxFaults(),         ConvLegalEntries(),    ConvWinogradEntries(),
-                 ConvTermFaults(),      ConvOtherFaults(),       FftLegalEntries(),     FftFaults(),
-                 FormulaEntries(),      HeldEntries(),           FreshEntries(),        LaterEntries()});
+std::vector<Entry> EntriesOf(std::string_view op) {
+  static const std::vector<Entry> others =
+      Joined({MatmulLegalEntries(),  MatmulUnitEntries(),     MatmulTermFaults(),    MatmulPrecisionFaults(),
+              MatmulMemoryFaults(),  MatmulEpilogueFaults(),  ReduceLegalEntries(),  ReduceTermFaults(),
+              ReduceOtherFaults(),   AttentionLegalEntries(), AttentionMaskFaults(), AttentionNumericalFaults(),
+              SoftmaxLegalEntries(), SoftmaxFaults(),         ConvLegalEntries(),    ConvWinogradEntries(),
+              ConvTermFaults(),      ConvOtherFaults(),       FftLegalEntries(),     FftFaults(),
+              HeldEntries(),         FreshEntries(),          LaterEntries()});
+  return Joined({FormulaEntries(op), Chosen(others, op)});
 }
 
 // Formulas read all operands before they write; the other operators have no output in place that is asked for.

@@ -6,12 +6,13 @@
 
 namespace corpus {
 
-std::vector<Entry> AllEntries() {
-  return Joined({MatmulLegalEntries(), MatmulTermFaults(), MatmulPrecisionFaults(), MatmulMemoryFaults(),
-                 MatmulEpilogueFaults(), ReduceLegalEntries(), ReduceTermFaults(), ReduceOtherFaults(),
-                 AttentionLegalEntries(), AttentionMaskFaults(), AttentionNumericalFaults(), SoftmaxLegalEntries(),
-                 SoftmaxFaults(), ConvLegalEntries(), ConvTermFaults(), ConvOtherFaults(), FftLegalEntries(),
-                 FftFaults()});
+std::vector<Entry> EntriesOf(std::string_view op) {
+  static const std::vector<Entry> all = Joined(
+      {MatmulLegalEntries(), MatmulTermFaults(), MatmulPrecisionFaults(), MatmulMemoryFaults(), MatmulEpilogueFaults(),
+       ReduceLegalEntries(), ReduceTermFaults(), ReduceOtherFaults(), AttentionLegalEntries(), AttentionMaskFaults(),
+       AttentionNumericalFaults(), SoftmaxLegalEntries(), SoftmaxFaults(), ConvLegalEntries(), ConvTermFaults(),
+       ConvOtherFaults(), FftLegalEntries(), FftFaults()});
+  return Chosen(all, op);
 }
 
 bool TakesAliases(const plugin::OpDesc&) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The backend "corpus": every entry as an implementation on the host.
 #include <algorithm>
+#include <map>
 
 #include "backends/common/host.h"
 #include "backends/common/status.h"
@@ -11,9 +12,11 @@ namespace {
 
 constexpr std::string_view kFault = "fault.", kEffect = ".effect";
 
-const std::vector<Entry>& Entries() {
-  static const std::vector<Entry> entries = AllEntries();
-  return entries;
+const std::vector<Entry>& KeptEntriesOf(const std::string& op) {
+  static std::map<std::string, std::vector<Entry>> kept;
+  const auto [place, is_new] = kept.try_emplace(op);
+  if (is_new) place->second = EntriesOf(op);
+  return place->second;
 }
 
 // The faults in exact arithmetic are for descriptions with a double output alone: those that no operator has but the
@@ -37,8 +40,7 @@ class CorpusDevice : public plugin::HostDevice {
     if (const std::string reason = WhyNotAtAll(op); !reason.empty()) throw plugin::Unsupported("{}", reason);
     std::vector<plugin::Implementation> found;
     std::string reasons;
-    for (const Entry& entry : Entries()) {
-      if (entry.op != op.name()) continue;
+    for (const Entry& entry : KeptEntriesOf(op.name())) {
       const std::string reason = entry.why_not(op);
       if (!reason.empty()) {
         if (reasons.find(reason) == std::string::npos) reasons += (reasons.empty() ? "" : "; ") + reason;
@@ -58,8 +60,8 @@ class CorpusDevice : public plugin::HostDevice {
     if (const std::string reason = WhyNotAtAll(op); !reason.empty()) throw plugin::Unsupported("{}", reason);
     const bool exact = implementation.ends_with(kEffect);
     const std::string name = implementation.substr(0, implementation.size() - (exact ? kEffect.size() : 0));
-    for (const Entry& entry : Entries()) {
-      if (entry.op != op.name() || entry.name != name) continue;
+    for (const Entry& entry : KeptEntriesOf(op.name())) {
+      if (entry.name != name) continue;
       std::string reason = entry.why_not(op);
       if (exact && !TakesEffects(op)) reason = "an effect is computed to f64 or c128 outputs only";
       if (!reason.empty()) throw plugin::Unsupported("{}", reason);

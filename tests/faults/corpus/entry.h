@@ -10,10 +10,13 @@
 // fresh.txt list them. The fresh one was written later, and is of bugs that neither of the others has.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/common/backend.h"
@@ -34,8 +37,10 @@ struct Entry {
   std::function<std::unique_ptr<plugin::Plan>(const plugin::OpDesc&, bool exact)> create;
 };
 
-// A plugin's entries, and which descriptions it takes: all_entries.cc has the corpus, control_entries.cc the control.
-std::vector<Entry> AllEntries();
+// A plugin's entries of an operator, and which descriptions it takes: all_entries.cc has the corpus, control_entries.cc
+// the control. Those of formulas are made when they are asked for: all of them take half a second, which each worker
+// would.
+std::vector<Entry> EntriesOf(std::string_view op);
 bool TakesAliases(const plugin::OpDesc& op);  // an output in place of an operand
 // Why the plugin has nothing for the description, or could not compute an effect, whatever the entry; "": it may.
 std::string WhyNotAtAll(const plugin::OpDesc& op);
@@ -60,7 +65,7 @@ std::vector<Entry> ConvOtherFaults();      // bias, narrowings, memory
 std::vector<Entry> ConvWinogradEntries();  // legal and faulty
 std::vector<Entry> FftLegalEntries();
 std::vector<Entry> FftFaults();
-std::vector<Entry> FormulaEntries();  // operators that are formulas
+std::vector<Entry> FormulaEntries(std::string_view op);  // none where it is no formula
 // Entries named in held_back.txt: nothing is adjusted to them.
 std::vector<Entry> HeldEntries();
 // Entries named in fresh.txt.
@@ -71,6 +76,13 @@ inline std::vector<Entry> Joined(std::initializer_list<std::vector<Entry>> lists
   std::vector<Entry> all;
   for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
   return all;
+}
+
+// Keeps the entries of one operator.
+inline std::vector<Entry> Chosen(const std::vector<Entry>& all, std::string_view op) {
+  std::vector<Entry> chosen;
+  std::ranges::copy_if(all, std::back_inserter(chosen), [&](const Entry& entry) { return entry.op == op; });
+  return chosen;
 }
 
 }  // namespace corpus

@@ -247,9 +247,10 @@ Entry ShiftedEntry(const FormulaOperator& op, const std::string& operand) {
 
 }  // namespace
 
-std::vector<Entry> FormulaEntries() {
+std::vector<Entry> FormulaEntries(std::string_view name) {
   std::vector<Entry> entries;
   for (const FormulaOperator* op : assay::AllFormulas()) {
+    if (op->schema().op != name) continue;
     entries.push_back(FixedEntry(*op, "legal.plain", {}));
     for (const Algorithm schedule : op->traits().algorithms) {
       for (uint64_t seed = 0; seed < kSchedules; ++seed) entries.push_back(LegalEntry(*op, schedule, seed));
