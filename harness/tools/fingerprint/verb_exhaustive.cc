@@ -48,12 +48,16 @@ Status ExhaustiveFlow::MeasureParts(const Exhaustive& exhaustive, const std::str
                                     std::vector<ExhaustiveSubject>& subjects) const {
   StageProgress progress(Progress::ParseMode(run_.progress));
   TimeLeft left;
-  const std::vector<int> own = exhaustive.OwnParts();
-  for (size_t i = 0; i < own.size(); ++i) {
-    left.Expect(static_cast<double>(i), static_cast<double>(own.size() - i));
-    progress.Begin(fmt::format("{}: part {} of {}, {} implementation{}{}", id, i + 1, own.size(), subjects.size(),
-                               subjects.size() == 1 ? "" : "s", left.Text()));
-    if (auto done = exhaustive.MeasurePart(own[i], subjects); !done) return done;
+  std::vector<int> missing = exhaustive.OwnParts();
+  const size_t own = missing.size();
+  std::erase_if(missing, [&](int part) {
+    return std::ranges::all_of(subjects, [&](const ExhaustiveSubject& each) { return each.parts.contains(part); });
+  });
+  for (size_t i = 0; i < missing.size(); ++i) {
+    left.Expect(static_cast<double>(i), static_cast<double>(missing.size() - i));
+    progress.Begin(fmt::format("{}: part {} of {}, {} implementation{}{}", id, own - missing.size() + i + 1, own,
+                               subjects.size(), subjects.size() == 1 ? "" : "s", left.Text()));
+    if (auto done = exhaustive.MeasurePart(missing[i], subjects); !done) return done;
   }
   return {};
 }
