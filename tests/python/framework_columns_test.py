@@ -128,7 +128,7 @@ class Columns(Program):
     def test_frameworks_that_are_not_there(self):
         done = self.assay("backends", "--framework", "troch")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("the module assay has jax, jax-structured, numpy, numpy-structured, onnxruntime, onnxruntime-structured, openvino, "
+        self.assertIn("the module assay has gloo, jax, jax-structured, numpy, numpy-structured, onnxruntime, onnxruntime-structured, openvino, "
                       "tensorflow, tinygrad, torch, torch-structured; did you mean 'torch'?", done.stderr)
         done = self.assay("backends", "--framework", "onnxruntime,torch", "--python", self.bare())
         self.assertEqual(done.returncode, 0, done.stderr)
