@@ -191,6 +191,15 @@ class Queued(unittest.TestCase):
                 a.add_(1), out[-1].zero_()
         self.assertEqual(([node.failed for node in w.nodes].count(True), len(w.nodes)), (0, 18), str(w))
 
+    def test_finite_beside_infinities(self):
+        """Calls that wait together: one has infinities from its operands, and the sum of another one's finite results overflows."""
+        lowest = torch.finfo(torch.float32).min
+        given = [torch.full((8,), lowest if k % 2 else float("inf")) for k in range(6)]
+        with assay.watch() as w:
+            for x in given:
+                x * 1.0
+        self.assertEqual([(node.failed, node.finite) for node in w.nodes], [(False, True)] * 6, str(w))
+
     def test_other_shapes(self):
         """A result with another shape than that of equal calls is wrong, though its elements would fill one that is right."""
         calls, x = itertools.count(), torch.zeros(4)
