@@ -21,7 +21,7 @@ if HAS_TORCH:
     import torch
     import watch_test
     import watched_models
-    from assay.models import _deviations, _layer_proofs, _proofs, _queue  # noqa: F401  (it adds proofs)
+    from assay.models import _deviations, _layer_proofs, _proofs, _queue, _stacks  # noqa: F401  (it adds proofs)
     from assay.models._calls import Call
     from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
     from torch.nn.modules import module as modules
@@ -237,6 +237,15 @@ class Queued(unittest.TestCase):
             with self.subTest(network=kind.__name__):
                 self.assertEqual((w.first_wrong or w.first_weaker).op.rstrip("_"), fault.changed.rstrip("_"), str(w))
                 self.assertGreater((w.first_wrong or w.first_weaker).index, calls)
+
+    def test_one_of_many_at_a_root(self):
+        """Where zeros would do as well for one call, nothing is proven of the calls that wait with it."""
+        x, dy, proof = torch.rand(8, 16) + 1, torch.ones(8, 16), _proofs.PROOFS["silu_backward"]
+        for at_root in (False, True):
+            if at_root:
+                x[3] = -1.27846456  # where the derivative of silu has its root
+            y = torch.ops.aten.silu_backward(dy, x)
+            self.assertEqual(_stacks.are_proven(proof, "silu_backward", {"grad_output": dy.numpy(), "self": x.numpy()}, y.numpy()), not at_root)
 
     def test_signs_of_zeros(self):
         """Constants that compare equal are no equal calls."""
