@@ -370,6 +370,7 @@ constexpr ChangeRule kRules[] = {
     {Replace<Function::kLog, Function::kLog1p>},
     {Replace<Function::kLog1p, Function::kLog>},
     {AddOneToSumOfExponentials},
+    {AddExponentialOfZero},
     {Replace<Function::kAnd, Function::kOr>},
     {Replace<Function::kOr, Function::kAnd>},
     {ReduceMagnitudes},

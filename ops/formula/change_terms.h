@@ -160,10 +160,20 @@ inline ChangedExpr SubtractMeanBeforeSquare(const ChangedPlace& p) {
   return Append(p.graph, std::move(changed));
 }
 
-// A softmax whose sum has 1 besides, as of a key that has no value.
+// A softmax whose sum has 1 besides, added after the maximum was subtracted.
 inline ChangedExpr AddOneToSumOfExponentials(const ChangedPlace& p) {
   const bool is_of_exponentials = p.node.kind == Kind::kSum && Maps(p.Arg(0).node(), Function::kExp);
   return is_of_exponentials ? ChangedExpr(p.self + 1.0) : std::nullopt;
+}
+
+// A softmax with one term more, the exponential of 0, as of a key of zeros.
+inline ChangedExpr AddExponentialOfZero(const ChangedPlace& p) {
+  if (p.node.kind != Kind::kSum || !Maps(p.Arg(0).node(), Function::kExp)) return std::nullopt;
+  const Node shifted = p.graph.At(p.Arg(0).node().args[0]);
+  const bool is_negated = Maps(shifted, Function::kNegate);
+  const Node difference = is_negated ? p.graph.At(shifted.args[0]) : shifted;
+  if (!Maps(difference, Function::kSub)) return std::nullopt;
+  return p.self + Exp(-Expr{&p.graph, difference.args[is_negated ? 0 : 1]});
 }
 
 }  // namespace assay::formula

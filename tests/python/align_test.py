@@ -258,6 +258,17 @@ class Ranks(Alignment):
         self.assertTrue(all(c["shows"] for c in alignment["configurations"] if c["name"] == "k: 4 ranks, tree"))
         self.assertIn("CERTIFIED", self.align("mine/pairs", "--ranks", "2", more=PAIRS).stdout)
 
+    def test_parts_in_16_bits(self):
+        """Each part is rounded to the output's type, by which their sum is farther off than a result of the case may be."""
+        for dtype in ("bf16", "f16"):
+            case = f"matmul/{dtype}/m=8,n=8,k=512/fill=normal/seed=0"
+            alignment, other = self.found("cpu", "--ranks", "8", case=case, code=1)
+            self.assertEqual(other, [f"k: 8 ranks, {order}" for order in ("in order", "tree", "ring")], dtype)
+            if dtype == "bf16":
+                self.assertGreater(max(c.get("tolerances", 0) for c in alignment["configurations"]), 1)
+            alignment, _ = self.found("cpu", "--ranks", "8", case=case.replace("k=512", "k=512,bias=1"), code=4)
+            self.assertEqual([c["name"] for c in alignment["configurations"] if "bias" in c.get("refused", "")], [f"k: 8 ranks, {order}" for order in ("in order", "tree", "ring")])
+
     def test_two_kernels_share_alike(self):
         self.assertIn("CERTIFIED", self.align("mine/steady", "mine/twin", "--ranks", "4").stdout)
         _, other = self.found("mine/steady", "mine/short", "--ranks", "4", more=PAIRS, code=1)

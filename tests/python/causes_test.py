@@ -210,6 +210,11 @@ class Causes(unittest.TestCase):
         self.has_cause("two mistakes: the operand gamma all 1, and the formula with sum(x * x) in place of mean(x * x)", "rms_norm", [x, gamma],
                        lambda x, gamma: x / np.sqrt((x * x).sum(1, keepdims=True) + 1e-6), explain="full")
 
+    def test_a_number_that_changes_twice_is_no_two_mistakes(self):
+        x, gamma, beta = self.normals(16, 48), self.normals(48), self.normals(48)
+        far = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + np.float32(0.1)) * gamma + beta
+        self.assertEqual(assay.check("layer_norm", [x, gamma, beta], far, explain="full").cause, "")
+
     def test_formulas_of_ones_own(self):
         def scaled(x, bias):
             return 2.0 * assay.namespace(x).tanh(x + bias)

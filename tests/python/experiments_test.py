@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Causes that one case cannot tell apart, and the further cases that do: experiments_test.py ASSAY [CLASS]."""
+import inspect
 import json
 import os
 import pathlib
@@ -84,6 +85,22 @@ class Called(unittest.TestCase):
             return np.tanh(x.astype(float)).astype(x.dtype)
         self.assertTrue(assay.check("tanh", self.a.reshape(-1), right).passed)
         self.assertEqual(len(calls), 1)
+
+    def test_one_may_write_into_its_operands(self):
+        x = self.a.reshape(-1).copy()
+        self.assertTrue(assay.check("relu", x, lambda x: np.maximum(x, 0, out=x)).passed)
+        np.testing.assert_array_equal(x, self.a.reshape(-1))
+
+    def test_a_builtin_without_a_signature_is_called(self):
+        self.assertRaises(ValueError, inspect.signature, np.dot)
+        self.assertTrue(assay.check("matmul", [self.a, self.b], np.dot).passed)
+
+    def test_one_that_does_not_take_further_data_keeps_its_causes(self):
+        def ignores_alpha(a, b, alpha):
+            if alpha != 0.5 or a[0, 0] != self.a[0, 0]:
+                raise ValueError("other data")
+            return a @ b
+        self.assertIn("alpha=1, or of the operand a doubled", assay.check("matmul", [self.a, self.b], ignores_alpha, alpha=0.5).cause)
 
 
 if __name__ == "__main__":

@@ -179,6 +179,7 @@ MISTAKES = [
             lambda q, k, v: (exponentials(q, k) * seen(q, k) / exponentials(q, k).sum(-1, keepdims=True)) @ v, {"causal": 1}),
     Mistake("1 is added to the sum of exponentials", "1 in place of", "softmax", [(16, 64)], lambda x: np.exp(x - x.max(-1, keepdims=True)) / (
         1 + np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True))),
+    Mistake("a key of zeros is added to the softmax", r"\+ exp\(", "softmax", [(16, 64)], lambda x: np.exp(x) / (1 + np.exp(x).sum(-1, keepdims=True))),
     Mistake("a relu gate for silu", "max", "silu_and_mul", [(16, 64)], lambda x: np.maximum(x[:, :32], 0) * x[:, 32:]),
     Mistake("the gate of quick_gelu", "1.702", "gelu", [(1000,)], lambda x: x * sigmoid(1.702 * x)),
     Mistake("beta is 2", "beta 2", "softplus", [(1000,)], lambda x: np.log1p(np.exp(2 * x)) / 2),

@@ -21,7 +21,7 @@ if HAS_TORCH:
     import torch
     import watch_test
     import watched_models
-    from assay.models import _deviations, _layer_proofs, _proofs, _queue  # noqa: F401  (it adds proofs)
+    from assay.models import _deviations, _layer_proofs, _proofs, _queue, _stacks  # noqa: F401  (it adds proofs)
     from assay.models._calls import Call
     from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
     from torch.nn.modules import module as modules
@@ -191,6 +191,15 @@ class Queued(unittest.TestCase):
                 a.add_(1), out[-1].zero_()
         self.assertEqual(([node.failed for node in w.nodes].count(True), len(w.nodes)), (0, 18), str(w))
 
+    def test_finite_beside_infinities(self):
+        """Calls that wait together: one has infinities from its operands, and the sum of another one's finite results overflows."""
+        lowest = torch.finfo(torch.float32).min
+        given = [torch.full((8,), lowest if k % 2 else float("inf")) for k in range(6)]
+        with assay.watch() as w:
+            for x in given:
+                x * 1.0
+        self.assertEqual([(node.failed, node.finite) for node in w.nodes], [(False, True)] * 6, str(w))
+
     def test_other_shapes(self):
         """A result with another shape than that of equal calls is wrong, though its elements would fill one that is right."""
         calls, x = itertools.count(), torch.zeros(4)
@@ -229,12 +238,21 @@ class Queued(unittest.TestCase):
                 self.assertEqual((w.first_wrong or w.first_weaker).op.rstrip("_"), fault.changed.rstrip("_"), str(w))
                 self.assertGreater((w.first_wrong or w.first_weaker).index, calls)
 
+    def test_one_of_many_at_a_root(self):
+        """Where zeros would do as well for one call, nothing is proven of the calls that wait with it."""
+        x, dy, proof = torch.rand(8, 16) + 1, torch.ones(8, 16), _proofs.PROOFS["silu_backward"]
+        for at_root in (False, True):
+            if at_root:
+                x[3] = -1.27846456  # where the derivative of silu has its root
+            y = torch.ops.aten.silu_backward(dy, x)
+            self.assertEqual(_stacks.are_proven(proof, "silu_backward", {"grad_output": dy.numpy(), "self": x.numpy()}, y.numpy()), not at_root)
+
     def test_signs_of_zeros(self):
         """Constants that compare equal are no equal calls."""
-        x = torch.zeros(4)
+        x = torch.ones(4)
         with assay.watch() as w:
-            for factor in (0.0, 0.0, 0.0, -0.0, -0.0, 0, False):
-                x * factor
+            for divisor in (0.0, 0.0, 0.0, -0.0, -0.0, 0, False):
+                x / divisor
         self.assertEqual(w.failures, [], str(w))
 
 

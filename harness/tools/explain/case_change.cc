@@ -356,12 +356,17 @@ std::vector<CaseChange> ListRareChanges(const Problem& problem) {
   return changes;
 }
 
-std::vector<CaseChange> ListFormulaChanges(const Operator& op, const Problem& problem) {
+std::vector<CaseChange> ListFormulaChanges(const Operator& op, const Problem& problem, const std::string& key) {
   const auto* const formula = dynamic_cast<const FormulaOperator*>(&op);
   std::vector<CaseChange> changes;
   if (formula == nullptr) return changes;
-  for (formula::GraphChange& change : formula::ListGraphChanges(formula->WholeDefinitionOf(problem).graph())) {
-    changes.push_back({.formula = std::move(change)});
+  const formula::Definition definition = formula->WholeDefinitionOf(problem);
+  const auto attr = std::ranges::find(problem.attrs, key, &ResolvedAttr::key);
+  const bool is_real = attr != problem.attrs.end() && attr->type == AttrType::kFloat;
+  for (formula::GraphChange& change : formula::ListGraphChanges(definition.graph())) {
+    const formula::Node& node = definition.graph().At(change.node);
+    const bool is_its_number = is_real && node.kind == formula::Kind::kConst && node.constant == attr->f;
+    if (!is_its_number) changes.push_back({.formula = std::move(change)});
   }
   return changes;
 }

@@ -78,8 +78,8 @@ std::vector<CaseChange> ListChanges(const Operator& op, const Problem& problem);
 // where none of the above explains the result.
 std::vector<CaseChange> ListRareChanges(const Problem& problem);
 
-// Lists places of the formula; none of an operator that is no formula.
-std::vector<CaseChange> ListFormulaChanges(const Operator& op, const Problem& problem);
+// Lists places of the formula; none of an operator that is no formula. `key`: an attribute whose number is left alone.
+std::vector<CaseChange> ListFormulaChanges(const Operator& op, const Problem& problem, const std::string& key = "");
 
 // The changed case; nullopt: there is none whose operands have the same shapes and types.
 std::optional<Problem> ChangeCase(const Operator& op, const Problem& problem, const CaseChange& change);

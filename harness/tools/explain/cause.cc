@@ -371,7 +371,7 @@ void FindTwoMistakes(const WrongResult& result, FoundCauses& causes) {
     if (!made) continue;
     const WrongResult as = As(result, result.op, made->problem, made->inputs, result.got);
     const NearElements near(as);
-    for (CaseChange second : first.key.empty() ? usual : ListFormulaChanges(result.op, made->problem)) {
+    for (CaseChange second : first.key.empty() ? usual : ListFormulaChanges(result.op, made->problem, first.key)) {
       if (result.work->IsOver() || causes.IsFull()) return;
       ResultFit fit;
       if (ExplainByFormula(as, *second.formula, near, fit) != Reach::kAll) continue;

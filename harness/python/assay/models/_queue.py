@@ -253,7 +253,8 @@ class Queue:
             plan.failures += 1
             plan.waiting[first].job.found = self._judge(plan, plan.waiting[first], first)
         else:
+            import numpy
             plan.failures = 0
             for row in range(first, last):
-                is_finite = are_right or bool(math.isfinite(plan.buffers[-1][row].sum())) or plan.stays_finite([each[row] for each in plan.buffers[:-1]])
+                is_finite = are_right or bool(numpy.isfinite(plan.buffers[-1][row]).all()) or plan.stays_finite([each[row] for each in plan.buffers[:-1]])
                 plan.waiting[row].job.found = self._node(plan, plan.waiting[row], is_finite)
