@@ -349,6 +349,12 @@ class Fingerprint(Program):
     def test_what_has_no_exhaustive_measurement(self):
         for case, text in (("exp/f64/n=5/fill=normal/seed=0", "f64 has 2^64 numbers"), ("add/f32/n=5/fill=normal/seed=0", "maps no single elements")):
             self.assertIn(text, self.take("--exhaustive", case=case, code=2).stderr)
+        for words in (("--op", "add"), ("--op", "exp", "--dtype", "f64")):
+            done = self.assay("fingerprint", "--exhaustive", "--backend", "cpu", *words)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--exhaustive measures functions of one operand", done.stderr)
+        done = self.assay("fingerprint", "--exhaustive", "--backend", "cpu", "--op", "exp", "--dtype", "f16", "--svg", "orders")
+        self.assertEqual((done.returncode, "--svg excludes --exhaustive" in done.stderr), (2, True), done.stderr)
 
     def test_numpys_sum_is_predicted_to_the_bit(self):
         passport = self.passports("--impl", "numpys", case=REDUCE)["numpys"]
