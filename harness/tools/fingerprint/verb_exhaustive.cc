@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "harness/cli/process.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/stage_progress.h"
 #include "harness/cli/verbs.h"
@@ -49,7 +50,15 @@ Status ExhaustiveFlow::MeasureParts(const Exhaustive& exhaustive, const std::str
   StageProgress progress(Progress::ParseMode(run_.progress));
   TimeLeft left;
   const std::vector<int> own = exhaustive.OwnParts();
+  WatchForInterrupts();
   for (size_t i = 0; i < own.size(); ++i) {
+    if (Interrupted()) {
+      return tl::unexpected(
+          Error{ErrorCode::kInternal,
+                fmt::format("{}: interrupted after {} of {} parts; {}", id, i, own.size(),
+                            folder_.empty() ? "give --out, so that a further call goes on where it ended"
+                                            : "the same command goes on from " + folder_.string())});
+    }
     left.Expect(static_cast<double>(i), static_cast<double>(own.size() - i));
     progress.Begin(fmt::format("{}: part {} of {}, {} implementation{}{}", id, i + 1, own.size(), subjects.size(),
                                subjects.size() == 1 ? "" : "s", left.Text()));
@@ -72,7 +81,7 @@ int ExhaustiveFlow::Measure(const std::vector<SharedCase>& cases, const std::vec
       if (auto loaded = exhaustive.Load(subject); !loaded) return Complain(kExitUsage, loaded.error().message);
     }
     if (auto measured = MeasureParts(exhaustive, chunk->problem.spec.Id(), subjects); !measured) {
-      return Complain(kExitHarness, measured.error().message);
+      return Complain(Interrupted() ? kExitInterrupted : kExitHarness, measured.error().message);
     }
     for (const ExhaustiveSubject& subject : subjects) {
       const Device& device = *subject.device;
