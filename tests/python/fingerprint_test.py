@@ -2,7 +2,10 @@
 """assay fingerprint of kernels whose arithmetic is written down: fingerprint_test.py ASSAY [CLASS]."""
 import json
 import os
+import signal
+import subprocess
 import sys
+import time
 import unittest
 import xml.etree.ElementTree
 
@@ -346,9 +349,27 @@ class Fingerprint(Program):
             done = self.take("--exhaustive", "--shard", "600/1024", "--out", "parts", case="abs/f32/n=1/fill=normal/seed=0", code=2)
             self.assertIn(words, done.stderr)
 
+    def test_an_interrupt_says_how_many_parts_are_kept(self):
+        words = ["fingerprint", "--exhaustive", "--backend", "cpu", "--impl", "direct", "--op", "abs", "--dtype", "f32", "--out", "kept"]
+        running = subprocess.Popen([self.program, *words], cwd=self.dir, stderr=subprocess.PIPE, text=True)
+        for _ in range(1000):
+            if any((self.dir / "kept").glob("*.json")):
+                break
+            time.sleep(0.1)
+        running.send_signal(signal.SIGINT)
+        said = running.communicate(timeout=100)[1]
+        self.assertEqual(running.returncode, 130, said)
+        self.assertRegex(said, r"interrupted after \d+ of 1024 parts; the same command goes on from kept")
+
     def test_what_has_no_exhaustive_measurement(self):
         for case, text in (("exp/f64/n=5/fill=normal/seed=0", "f64 has 2^64 numbers"), ("add/f32/n=5/fill=normal/seed=0", "maps no single elements")):
             self.assertIn(text, self.take("--exhaustive", case=case, code=2).stderr)
+        for words in (("--op", "add"), ("--op", "exp", "--dtype", "f64")):
+            done = self.assay("fingerprint", "--exhaustive", "--backend", "cpu", *words)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--exhaustive measures functions of one operand", done.stderr)
+        done = self.assay("fingerprint", "--exhaustive", "--backend", "cpu", "--op", "exp", "--dtype", "f16", "--svg", "orders")
+        self.assertEqual((done.returncode, "excludes --svg" in done.stderr), (2, True), done.stderr)
 
     def test_numpys_sum_is_predicted_to_the_bit(self):
         passport = self.passports("--impl", "numpys", case=REDUCE)["numpys"]

@@ -289,6 +289,14 @@ class CausesOverShapesAndTypes(unittest.TestCase):
         self.has_cause("a causal mask that shows one key less", "attention", [[(1, 2, 16, 24), (1, 2, 33, 24), (1, 2, 33, 24)]],
                        lambda q, k, v: attention(q, k, v, mask=seen(q, k, -1)), causal=1)
 
+    def test_wrong_bits_are_no_cause_of_their_own(self):
+        logits = normals(8, 60) * 2
+        p = softmax(logits)
+        for wrong in (p >= 0.1, p >= 0.2 * p.max(-1, keepdims=True)):
+            verdict = assay.check("min_p_mask", [logits], wrong, min_p=0.1, explain="full")
+            self.assertFalse(verdict)
+            self.assertNotIn("where it is wrong", verdict.cause)
+
 
 if __name__ == "__main__":
     unittest.main()

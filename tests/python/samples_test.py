@@ -52,7 +52,8 @@ class Draws(unittest.TestCase):
 
     def test_what_is_no_distribution_is_refused(self):
         for arguments, said in ((([0], [0.5, 0.2]), "sum to 0.7"), (([2], [0.5, 0.5]), "draw 0 is 2, but probabilities has 2"),
-                                (([0.5], [1.0]), "of type float64"), (([0], [1.0], 0), "alpha=0")):
+                                (([0.5], [1.0]), "of type float64"), (([0], [1.0], 0), "alpha=0"), (([0], [1.0], "1e-6"), "alpha='1e-6'"),
+                                (([0], [[0.5, 0.5], [0.5, 0.5]]), r"of shape \(2, 2\); give one row")):
             with self.subTest(said), self.assertRaisesRegex(assay.UsageError, said):
                 assay.check_samples(*arguments)
 

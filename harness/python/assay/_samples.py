@@ -7,6 +7,7 @@ probability, from the counts before it, over the stated one; the mean of that pr
 sampler, so that it reaches 1 / alpha with a probability of at most alpha (Ville's inequality).
 """
 import dataclasses
+import numbers
 
 from ._errors import UsageError
 
@@ -26,7 +27,11 @@ class Draws:
 
 
 def _distribution(np, probabilities):
-    p = np.asarray(probabilities, float).ravel()
+    p = np.asarray(probabilities, float)
+    if p.ndim > 1 and p.size > p.shape[-1]:
+        raise UsageError(f"check_samples: probabilities are of shape {p.shape}; give one row, and judge the draws of each row by a "
+                         "call of their own")
+    p = p.ravel()
     if not len(p) or not (np.isfinite(p).all() and (p >= 0).all() and abs(p.sum() - 1) < 1e-2):
         raise UsageError(f"check_samples: probabilities sum to {p.sum():.6g} and the least is {p.min() if len(p) else 0:.6g}; "
                          "give numbers of 0 and more that sum to 1, such as a softmax")
@@ -61,8 +66,8 @@ def check_samples(draws, probabilities, alpha=1e-6):
     wrong at once. A correct sampler is rejected with a probability of at most `alpha`. Draws that depend on one another
     are not told apart from independent ones."""
     import numpy as np
-    if not 0 < alpha < 1:
-        raise UsageError(f"check_samples: alpha={alpha}: give the rate of false alarms, above 0 and below 1")
+    if not (isinstance(alpha, numbers.Real) and 0 < alpha < 1):
+        raise UsageError(f"check_samples: alpha={alpha!r}: give the rate of false alarms, above 0 and below 1")
     p = _distribution(np, probabilities)
     tokens = _tokens(np, draws, len(p))
     never = np.flatnonzero(p[tokens] == 0)

@@ -10,8 +10,11 @@ namespace assay {
 std::optional<Contract> WithNarrowIntermediates(const Operator& op, const Problem& problem, const Contract& contract) {
   const auto is_narrow = [](DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; };
   const auto narrow = std::ranges::find_if(problem.inputs, is_narrow, &Operand::dtype);
-  const bool stores = narrow != problem.inputs.end() &&
-                      std::ranges::find(problem.outputs, narrow->dtype, &Operand::dtype) != problem.outputs.end();
+  // A mask says nothing of the type in which the numbers behind it are stored.
+  const bool stores =
+      narrow != problem.inputs.end() && std::ranges::any_of(problem.outputs, [&](const Operand& output) {
+        return output.dtype == narrow->dtype || output.dtype == DType::kBool;
+      });
   const ProblemTraits traits = op.TraitsOf(problem, 0);
   const bool is_one_function = problem.inputs.size() <= 2 && !traits.sums && FindDefinition(op.schema().op).empty();
   const bool refuses = traits.required_fields.find("mid=none") != std::string::npos;

@@ -166,14 +166,14 @@ bool Holds(const WrongResult& result, const Problem& problem, const std::vector<
 
 Reach ReachBeside(const WrongResult& beside, const CaseChange& change, Reach reach);
 
-// Causes of the whole result, and those of its wrong places, which count where there are no others.
+// Causes of the whole result, or else of its wrong places: none of wrong bits, which are the other one by any change.
 class FoundCauses {
  public:
-  explicit FoundCauses(const WrongResult* beside) : beside_(beside) {}
+  explicit FoundCauses(const WrongResult& result) : result_(result) {}
 
   void Add(CaseChange change, Reach reach, const ResultFit& fit) {
-    if (reach == Reach::kNothing) return;
-    if (beside_ != nullptr) reach = std::min(reach, ReachBeside(*beside_, change, reach));
+    if (reach == Reach::kWrongPlaces && result_.got[result_.output].dtype() == DType::kBool) reach = Reach::kNothing;
+    if (reach != Reach::kNothing && result_.beside != nullptr) reach = ReachBeside(*result_.beside, change, reach);
     if (reach == Reach::kNothing) return;
     std::vector<Cause>& causes = reach == Reach::kAll ? all_ : of_places_;
     const auto is_said = [&](const Cause& cause) {  // a constant that is left out, and one that is rounded to 0
@@ -200,7 +200,7 @@ class FoundCauses {
   }
 
  private:
-  const WrongResult* const beside_;
+  const WrongResult& result_;
   std::vector<Cause> all_, of_places_;
 };
 
@@ -423,8 +423,8 @@ Reach ReachBeside(const WrongResult& beside, const CaseChange& change, Reach rea
   const bool is_few_bits =
       change.kind == OperandChange::kInt8 || change.kind == OperandChange::kE4M3 || change.kind == OperandChange::kE5M2;
   const bool is_rounding = is_few_bits || (change.output && change.output->kind == OutputChange::Kind::kRounded);
-  const bool is_silent = reach == Reach::kWrongPlaces && !beside.places->HasWrong();
-  return (is_rounding && beside.is_exact) || is_silent || beside.is_right ? reach : ReachOf(beside, change);
+  const bool is_silent = beside.is_right || (reach == Reach::kWrongPlaces && !beside.places->HasWrong());
+  return (is_rounding && beside.is_exact) || is_silent ? reach : std::min(reach, ReachOf(beside, change));
 }
 
 }  // namespace
@@ -440,7 +440,7 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, SearchWork& work) {
   std::erase_if(result.elements, [&](int64_t element) { return !places.IsWrongElement(element); });
   WrongResult of_moved = result;
   of_moved.least_bits = kLeastBitsOfMoved;
-  FoundCauses causes(wrong.beside);
+  FoundCauses causes(wrong);
   const auto try_all = [&](const std::vector<CaseChange>& changes) {
     for (const CaseChange& change : changes) {
       if (causes.IsFull() || work.IsOver()) return;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "harness/cli/process.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/stage_progress.h"
 #include "harness/cli/verbs.h"
@@ -53,10 +54,19 @@ Status ExhaustiveFlow::MeasureParts(const Exhaustive& exhaustive, const std::str
   std::erase_if(missing, [&](int part) {
     return std::ranges::all_of(subjects, [&](const ExhaustiveSubject& each) { return each.parts.contains(part); });
   });
+  const size_t known = own - missing.size();
+  WatchForInterrupts();
   for (size_t i = 0; i < missing.size(); ++i) {
+    if (Interrupted()) {
+      return tl::unexpected(
+          Error{ErrorCode::kInternal,
+                fmt::format("{}: interrupted after {} of {} parts; {}", id, known + i, own,
+                            folder_.empty() ? "give --out, so that a further call goes on where it ended"
+                                            : "the same command goes on from " + folder_.string())});
+    }
     left.Expect(static_cast<double>(i), static_cast<double>(missing.size() - i));
-    progress.Begin(fmt::format("{}: part {} of {}, {} implementation{}{}", id, own - missing.size() + i + 1, own,
-                               subjects.size(), subjects.size() == 1 ? "" : "s", left.Text()));
+    progress.Begin(fmt::format("{}: part {} of {}, {} implementation{}{}", id, known + i + 1, own, subjects.size(),
+                               subjects.size() == 1 ? "" : "s", left.Text()));
     if (auto done = exhaustive.MeasurePart(missing[i], subjects); !done) return done;
   }
   return {};
@@ -76,7 +86,7 @@ int ExhaustiveFlow::Measure(const std::vector<SharedCase>& cases, const std::vec
       if (auto loaded = exhaustive.Load(subject); !loaded) return Complain(kExitUsage, loaded.error().message);
     }
     if (auto measured = MeasureParts(exhaustive, chunk->problem.spec.Id(), subjects); !measured) {
-      return Complain(kExitHarness, measured.error().message);
+      return Complain(Interrupted() ? kExitInterrupted : kExitHarness, measured.error().message);
     }
     for (const ExhaustiveSubject& subject : subjects) {
       const Device& device = *subject.device;

@@ -166,6 +166,11 @@ Result<std::vector<Fingerprinted>> ChooseCases(const FingerprintOptions& options
     const bool is_wanted = options.ops.empty() || std::ranges::find(options.ops, spec.op) != options.ops.end();
     if (is_wanted && SelectsDTypes(options.run.selection.dtypes, spec.dtypes)) chosen.push_back(*std::move(made));
   }
+  if (chosen.empty() && options.exhaustive) {
+    return UsageError(
+        "no case is left: --exhaustive measures functions of one operand, which --op names, in f32, bf16 or f16; "
+        "--case names another");
+  }
   if (chosen.empty()) {
     return UsageError(
         "no case is left: the usual ones are of matmul, conv, reduce, cumsum, attention, softmax, norms and functions; "
@@ -386,7 +391,7 @@ void AddFingerprintVerb(CLI::App& app, Action& action) {
                    "folder in which --exhaustive keeps what it has measured; it goes on there, and shards meet there")
       ->needs(exhaustive);
   exhaustive->excludes("--run");
-  verb->add_option("--svg", o->svg, "folder for a drawing of each order");
+  verb->add_option("--svg", o->svg, "folder for a drawing of each order")->excludes(exhaustive);
   verb->add_flag("--json", o->json, "print JSON instead of text, for --diff");
   verb->add_option("--diff", o->diff, "two files of --json: print in which fields they differ; exit 1 if they do")
       ->expected(2);
