@@ -40,7 +40,9 @@ def _distribution(np, probabilities):
 
 def _tokens(np, draws, n):
     tokens = np.asarray(draws).ravel()
-    if tokens.size and tokens.dtype.kind not in "iu":
+    if not tokens.size:
+        raise UsageError("check_samples: there are no draws to judge; give at least one token")
+    if tokens.dtype.kind not in "iu":
         raise UsageError(f"check_samples: draws are of type {tokens.dtype}; give integers, the places of tokens in probabilities")
     outside = np.flatnonzero((tokens < 0) | (tokens >= n))
     if len(outside):
@@ -74,8 +76,6 @@ def check_samples(draws, probabilities, alpha=1e-6):
     if len(never):
         token = tokens[never[0]]
         return Draws(False, f"draw {never[0]} is token {token}, whose probability is 0", len(tokens), 0.0, int(never[0]))
-    if not len(tokens):
-        return Draws(True, "", 0, 1.0, None)
     evidence = _log_evidence(np, tokens, p)
     p_value = float(np.exp(-max(evidence.max(), 0.0)))
     if p_value > alpha:

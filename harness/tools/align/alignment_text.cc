@@ -55,12 +55,15 @@ std::string Alignment::Sentence() const {
                        who, compared, proves_nothing, first.name,
                        proves_nothing == compared ? unshown : "terms in another order have the same bits there");
   }
+  const auto is_refused = [](const AlignedConfiguration& of) { return !of.refused.empty(); };
   const size_t refused = configurations.size() - compared;
   return fmt::format(
       "CERTIFIED: {} in all of {} configurations, {} elements; in each of them terms in another order have "
       "other bits.{}",
       who, compared, CountElements(*this),
-      refused > 0 ? fmt::format(" {} others were not taken, and nothing is said of them.", refused) : "");
+      refused > 0 ? fmt::format(" {} others were not taken, '{}' the first, and nothing is said of them.", refused,
+                                First(*this, is_refused).name)
+                  : "");
 }
 
 // Configurations of one number of slices that came to the same are one line: "m: 7 of 64, from 0 28 57".
