@@ -15,24 +15,30 @@ class Slices(NamedTuple):
     """Parts of one call, to be proven or judged one after the other."""
     pieces: Iterable[tuple[Defaults, list[Any]]]  # arguments and outputs
     ask: Callable[[Any, Any], Iterable[Answer]]  # the rule of each part
+    most: Optional[int]  # of the parts that are not proven, so many are judged
+
+    def judged(self, count: int) -> set[int]:
+        """Which of so many parts: the ends, and some between."""
+        few = count if self.most is None else min(self.most, count)
+        return {round(k * (count - 1) / max(few - 1, 1)) for k in range(few)}
 
 
 Cut = Callable[[Mapping[str, Any], Sequence[Any]], Optional[tuple[Mapping[str, int], Sequence[Optional[int]]]]]
 
 
-def _in_slices(cut: Cut, *names: str, elements: int = _MOST_ELEMENTS) -> None:
+def _in_slices(cut: Cut, *names: str, elements: int = _MOST_ELEMENTS, most: Optional[int] = None) -> None:
     """`cut`: the axis along which each operand, by its name, and each output is cut; None: there is none."""
     for name in names:
-        RULES[name] = functools.partial(_ask, RULES[name], cut, elements)
+        RULES[name] = functools.partial(_ask, RULES[name], cut, elements, most)
 
 
-def _ask(usual: Any, cut: Cut, elements: int, arguments: Defaults, outputs: Sequence[Any]) -> Iterator[Any]:
+def _ask(usual: Any, cut: Cut, elements: int, most: Optional[int], arguments: Defaults, outputs: Sequence[Any]) -> Iterator[Any]:
     size = sum(each.numel() for each in arguments.values() if is_tensor(each))
     axes = cut(arguments, outputs) if size > _MOST_ELEMENTS else None
     if axes is None:
         yield from usual(arguments, outputs)
     else:
-        yield Slices(_parts(arguments, outputs, axes, -(-size // elements)), usual)
+        yield Slices(_parts(arguments, outputs, axes, -(-size // elements)), usual, most)
 
 
 def _parts(arguments: Defaults, outputs: Sequence[Any], axes: Any, count: int) -> Iterator[tuple[Defaults, list[Any]]]:
@@ -72,5 +78,5 @@ def _of_images(arguments: Mapping[str, Any], outputs: Sequence[Any]) -> Any:
 
 _in_slices(_of_sums, *(name for name in ("sum", "mean", "prod", "amax", "amin", "max.dim", "min.dim", "any", "all", "argmax", "argmin", "logsumexp", "var", "std",
                                          "var_mean", "std_mean", "linalg_vector_norm", "norm", "count_nonzero", "nansum") if name in RULES))
-_in_slices(_of_channels, "native_batch_norm", "_native_batch_norm_legit", "native_batch_norm_backward", elements=1 << 20)
+_in_slices(_of_channels, "native_batch_norm", "_native_batch_norm_legit", "native_batch_norm_backward", elements=1 << 20, most=4)
 _in_slices(_of_images, "max_pool2d_with_indices", "avg_pool2d")

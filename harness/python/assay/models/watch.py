@@ -387,7 +387,9 @@ class Watch:
                 nodes.append(node_of_slice(sum(outputs[place].numel() for place in proof.groups[0] if outputs[place] is not None), proof))
             else:
                 left.append((arguments, outputs))
-        for arguments, outputs in left:
+        places = slices.judged(len(left))
+        nodes += [node_of_slice(0, None, outputs[0].numel()) for place, (_, outputs) in enumerate(left) if place not in places]
+        for arguments, outputs in [left[place] for place in sorted(places)]:
             deviations = functools.cache(functools.partial(Deviations, function, call.part(arguments), outputs))
             nodes += [self._of_answer(answer, deviations) for answer in slices.ask(arguments, outputs)]
         return joined(nodes)
