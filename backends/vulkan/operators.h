@@ -31,6 +31,16 @@ struct ShaderAxis {
   uint32_t size = 1, in_stride = 0, out_stride = 0, unused = 0;
 };
 
+// Whether work is done before a driver has compiled a kernel for its very form: one tile of rows serves such cases.
+inline bool IsSmall(double multiply_adds) {
+  constexpr double kWorthCompiling = 1 << 19;
+  return multiply_adds < kWorthCompiling;
+}
+inline constexpr uint32_t kSmallRows = 4;
+
+// The workgroup where invocations have nothing in common: one size, so that cases of all sizes share a kernel.
+inline constexpr uint32_t kElementLanes = 128;
+
 // The workgroup for a row of `count` elements, a power of two: the same for every row of that length. Every device runs
 // 128 lanes.
 inline uint32_t LanesFor(const Facts& facts, int64_t count) {

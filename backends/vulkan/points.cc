@@ -79,7 +79,7 @@ uint64_t BitsOf(const plugin::OpDesc& op, const char* attribute) {
   return std::bit_cast<uint32_t>(static_cast<float>(value));
 }
 
-Recipe PointRecipe(const Facts& facts, const plugin::OpDesc& op) {
+Recipe PointRecipe(const Facts&, const plugin::OpDesc& op) {
   const Point& point = PointOf(op);
   const plugin::Tensor &x = op.inputs()[0], &y = op.inputs().back(), &z = op.outputs()[0];
   PointParams p{};
@@ -88,13 +88,13 @@ Recipe PointRecipe(const Facts& facts, const plugin::OpDesc& op) {
   std::tie(p.y_row, p.y_step) = StepsOf(op, y);
   std::tie(p.z_row, p.z_step) = StepsOf(op, z);
   p.a = BitsOf(op, point.a), p.b = BitsOf(op, point.b);
-  const uint32_t lanes = LanesFor(facts, z.Elements()), number = static_cast<uint32_t>(&point - kPoints);
-  KernelSpec kernel{"points", VariantFor(op), Constants(lanes, {x.dtype, y.dtype, z.dtype}, {number})};
+  const auto number = static_cast<uint32_t>(&point - kPoints);
+  KernelSpec kernel{"points", VariantFor(op), Constants(kElementLanes, {x.dtype, y.dtype, z.dtype}, {number})};
   constexpr uint64_t kMostTerms = 64;  // of a series
   return {{{std::move(kernel),
             BytesOf(p),
             {In(0), In(static_cast<int>(op.inputs().size()) - 1), Out()},
-            CeilDiv(z.Elements(), lanes),
+            CeilDiv(z.Elements(), kElementLanes),
             Turns(kMostTerms)}},
           {}};
 }
