@@ -86,7 +86,7 @@ inline ChangedExpr CountAll(const ChangedPlace& p) {
   return ConstAlong(p.graph, static_cast<double>(p.graph.ExtentOf(p.node.reduced)), p.node.axes);
 }
 
-// What is cut off at both ends of an integer type's range, and these.
+// A value that is cut off at both ends of an integer type's range, and these.
 struct CutOff {
   Expr value;
   double low, high;
