@@ -57,7 +57,7 @@ def of_gradients(**wrong):
 
 
 def summed_in_bf16():
-    dy, x = bf16(normals(512, 16)), bf16(normals(512, 16))
+    dy, x = bf16(normals(64, 16)), bf16(normals(64, 16))
     mean, rstd, gamma = x.mean(1), 1 / np.sqrt(x.var(1) + 1e-5), bf16(1 + normals(16) / 10)
     right, sums = gradients(dy, x, mean, rstd, gamma), np.zeros((2, 16), np.float32)
     for row, z in zip(dy, (x - mean[:, None]) * rstd[:, None]):
@@ -197,11 +197,12 @@ REPORTS = [
     Report("tenstorrent/tt-metal 53204", "dx subtracts the mean of dy gamma twice", "the formula with 24 in place of 48", lambda: of_gradients(times=2)),
     Report("tenstorrent/tt-metal 53204", "of a running sum the last block of 16 is left",
            "the formula with sum((dy * gamma) * ((x - mean) * rstd)) without its first 32 terms", lambda: of_gradients(terms=slice(32, None))),
-    Report("karpathy/llm.c 428", "dgamma and dbeta are summed in bf16", "", summed_in_bf16),
+    Report("karpathy/llm.c 428", "dgamma and dbeta are summed in bf16",
+           "the formula with running sums sum(dy) in bf16, as all operands", summed_in_bf16),
     Report("linkedin/Liger-Kernel 518", "lanes behind the row count in the variance",
            "the formula with sum((x - mean(x)) * (x - mean(x))) with 16 lanes of padding", with_padding),
     Report("xlite-dev/LeetCUDA 317", "eps is added to n, not to the variance",
-           "the formula with 0 in place of 1e-05, or of the formula with mean((x - mean(x)) * (x - mean(x))) in place of mean((x - ...) * (x - ...)) + 1e-05, or of the formula with 1e-10 in place of 1e-05", eps_over_n),
+           "the formula with 0 in place of 1e-05", eps_over_n),
     Report("Maratyszcza/NNPACK 174", "exponentials are powers of two", "the formula with exp(x - max(x)) without the fraction of its exponent in base 2", by_powers),
     Report("tenstorrent/tt-metal 12661", "the maximum is not subtracted, and large exponentials overflow",
            "the formula with exponentials from which the maximum was not subtracted, infinite beyond f32", without_maximum),
@@ -211,8 +212,8 @@ REPORTS = [
            "the formula with query heads divided by the number of key heads, not of those that share one", lambda: of_heads(8, 4, lambda h, group: h // 4)),
     Report("ekzhang/jax-js 180", "key heads are tiled, not repeated", "the formula with elements(v), and what is read alike, in turn, not in blocks",
            lambda: of_heads(6, 3, lambda h, group: h % 3)),
-    Report("BobMcDear/attorch 14", "the scale is 0.5 whatever the head's size", "scale=0.5, or of the operand q doubled, or of the operand k doubled", fixed_scale),
-    Report("gittensor-ai-lab/sparkinfer 425", "the first half of each head is written", "the output o all 0 where it is wrong, or of the operand v all 0 where it is wrong",
+    Report("BobMcDear/attorch 14", "the scale is 0.5 whatever the head's size", "scale=0.5", fixed_scale),
+    Report("gittensor-ai-lab/sparkinfer 425", "the first half of each head is written", "the output o all 0 where it is wrong",
            half_a_head),
     Report("vllm-project/vllm-metal 44", "pairs are written in another order than they are read", "the output y with 2 parts along axis 3 that lie in turn", other_order),
     Report("microsoft/onnxruntime 26390", "pair i reads the angle 2 i", "", every_second_angle),
@@ -235,13 +236,13 @@ REPORTS = [
     Report("helmholtz-analytics/heat 573", "the first block of k is added again", "the formula with sum(a * b) with its first 8 terms twice",
            lambda: product(32, lambda a, b: a @ b + a[:, :8] @ b[:8])),
     Report("NVIDIA/Fuser 3963", "rows behind the last whole tile are not written",
-           "the output y all 0 where it is wrong, or of the operand a all 0 where it is wrong, or of the operand b all 0 where it is wrong",
+           "the output y all 0 where it is wrong",
            lambda: product(32, written_up_to(16), rows=24)),
     Report("halide/Halide 656", "the tail of k begins at the wrong place", "", lambda: product(36, lambda a, b: a[:, :32] @ b[:32] + a[:, 4:8] @ b[4:8])),
     Report("Mojo-Numerics-and-Algorithms-group/NuMojo 382", "a is read as a vector, not broadcast", "", lambda: product(32, read_as_vectors)),
     Report("pytorch/pytorch 73205", "ignored rows count in the smoothed part", "",
            lambda: of_labels(0.2, lambda hot, flat, kept: ((0.8 * hot * kept).sum() + 0.2 * flat.sum()) / kept.sum())),
-    Report("ROCm/TransformerEngine 336", "the mean is of all rows, ignored ones too", "the formula with all 24 in place of sum(equal(equal(labels, 3), 0)), or of the formula with 0 in place of 3, or of the formula with -3 in place of 3",
+    Report("ROCm/TransformerEngine 336", "the mean is of all rows, ignored ones too", "the formula with all 24 in place of sum(equal(equal(labels, 3), 0))",
            lambda: of_labels(0, lambda hot, flat, kept: (hot * kept).mean())),
     Report("openvinotoolkit/openvino 35649", "relu of NaN is 0", "the output y with 0 in place of NaN", lambda: with_nan("relu", lambda x: np.where(x > 0, x, 0))),
     Report("microsoft/onnxruntime 28462", "erf of NaN is 1", "the output y with 1 in place of NaN", lambda: with_nan("erf", error_function)),
