@@ -23,6 +23,7 @@ std::span<const Row> LineRows();
 std::span<const Row> PointRows();
 std::span<const Row> RopeRows();
 std::span<const Row> PoolRows();
+std::span<const Row> CodeRows();
 
 // Loop nests as the shaders read them (shaders/axes.glsl).
 inline constexpr size_t kMaxAxes = 8;
