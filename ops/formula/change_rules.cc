@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ops/formula/change_gates.h"
+#include "ops/formula/change_library.h"
 #include "ops/formula/change_terms.h"
 
 namespace assay::formula {
@@ -265,6 +266,7 @@ ChangedExpr MoveIndex(const ChangedPlace& p) {
 }
 
 constexpr ChangeRule kRules[] = {
+    {CountAll, "all {0} in place of {1}"},
     {TakeOperand<0, 2>},
     {TakeOperand<1, 2>},
     {TakeOperand<0, 1>},
@@ -400,6 +402,19 @@ constexpr ChangeRule kRules[] = {
     {ReplaceConstant<WholeBlocks<16>>},
     {ReplaceConstant<WholeBlocks<32>>},
     {NegateResult},
+    {AddPadding<8>, "{1} with {2} lanes of padding", PaddingOf<8>},
+    {AddPadding<16>, "{1} with {2} lanes of padding", PaddingOf<16>},
+    {AddPadding<32>, "{1} with {2} lanes of padding", PaddingOf<32>},
+    {AddPadding<64>, "{1} with {2} lanes of padding", PaddingOf<64>},
+    {AddPadding<128>, "{1} with {2} lanes of padding", PaddingOf<128>},
+    {AddPadding<0>, "{1} with {2} lanes of padding", PaddingOf<0>},
+    {DivideByWholeWindow, "a division by whole windows in place of {1}"},
+    {RoundBeforeCutOff<ToZero>, "{1} rounded toward 0"},
+    {RoundBeforeCutOff<Floor>, "{1} rounded down"},
+    {RoundBeforeCutOff<Ceiling>, "{1} rounded up"},
+    {WrapRound, "what wraps round in place of {1}"},
+    {LeaveOutFraction, "{1} without the fraction of its exponent in base 2"},
+    {Overflow, "exponentials from which the maximum was not subtracted, infinite beyond f32"},
 };
 
 }  // namespace

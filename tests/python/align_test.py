@@ -216,6 +216,17 @@ class Aligned(Alignment):
         self.assertIn("--case matmul/f32/m=0x: ", self.align("mine/steady", case="matmul/f32/m=0x", code=2).stderr)
 
 
+    def test_what_has_no_batch_and_what_depends_on_places(self):
+        for case, said in (("dropout/f32/n=65", "its results of y are beyond their tolerances: they depend on places, or are wrong, which assay run "
+                                                "tells. It has no batch: no part of its operands is a case of its own"),
+                           ("associative_scan/f32/rows=5,n=65", "its results are beyond their tolerances: they depend on places"),
+                           ("sparse_mm/f32-u8-f32-f32/m=5,k=64,n=7", "orders that leave its results right have the same bits in all elements.")):
+            done = self.assay("align", "cpu", "--case", f"{case}/fill=normal/seed=0", "--progress", "none")
+            self.assertEqual(done.returncode, 4, done.stderr)
+            self.assertIn(said, done.stdout)
+            self.assertEqual("no batch" in done.stdout, "dropout" in case)
+
+
 class Indirect(Alignment):
     """Operands that tables and ends point into, and outputs behind the first."""
 

@@ -430,8 +430,15 @@ class Fingerprint(Program):
             done = self.assay("fingerprint", "--diff", name, name)
             self.assertEqual(done.returncode, 2)
             self.assertIn("give files that assay fingerprint --json printed", done.stderr)
-        done = self.assay("fingerprint", "--backend", "cpu", "--case", MATMUL, "--impl", "none")
-        self.assertEqual((done.returncode, done.stderr.count("leave it out to take all")), (4, 1), done.stderr)
+        for words in (("--case", MATMUL), ("--exhaustive", "--op", "abs", "--dtype", "bf16")):
+            done = self.assay("fingerprint", "--backend", "cpu", *words, "--impl", "none")
+            self.assertEqual(done.returncode, 4, done.stderr)
+            self.assertRegex(done.stderr, "--impl none: no backend has it for these cases, but .*(direct|naive).*; name one of these, or leave")
+        (self.dir / "afile").write_text("")
+        for folder in ("afile", "afile/parts"):
+            done = self.assay("fingerprint", "--exhaustive", "--backend", "cpu", "--op", "abs", "--dtype", "f32", "--out", folder)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"--out {folder}: it cannot be a folder: ", done.stderr)
 
 
 if __name__ == "__main__":

@@ -195,6 +195,22 @@ class Frameworks(Program):
         self.assertEqual(verdicts, dict.fromkeys(verdicts, "pass"), [r["reason"] for r in records])
         self.assertEqual(len(verdicts), len(cases) - 1)
 
+    def test_spectra_scans_sparse_products_and_random_words(self):
+        """Each column passes what it has; the newest operators that it has not are unsupported."""
+        cases = {"stft/f32/b=2,l=65,n=16,hop=4": "torch onnxruntime openvino tensorflow", "fft_conv/f32/b=2,c=3,l=33": "torch jax tensorflow",
+                 "associative_scan/f32/rows=5,n=65": "torch jax tensorflow", "sparse_mm/f32-u8-f32-f32/m=5,k=64,n=7": "torch jax tensorflow",
+                 "grid_sample/f32/n=2,c=3,h=7,w=9,oh=7,ow=11": "torch onnxruntime jax openvino", "philox/i64/n=33": "tensorflow",
+                 "philox/i64-i64-i32/n=33": "tensorflow", "mx_mm/e4m3-e4m3-u8-u8-f32/m=7,k=96,n=9": "jax",
+                 "gated_delta_rule/f32/b=1,h=2,l=9,d=5,dv=3": "onnxruntime", "causal_conv1d/f32/b=2,c=5,l=33,k=4,silu=1": "onnxruntime"}
+        names = "torch,onnxruntime,jax,openvino,tensorflow"
+        _, records = self.records("--framework", names, "--backend", names, "--relations", "none",
+                                  *(word for case in cases for word in ("--case", f"{case}/fill=normal/seed=0")))
+        for case, having in cases.items():
+            own = [r for r in records if r["case_id"].startswith(case)]
+            with self.subTest(case):
+                self.assertEqual({r["verdict"] for r in own}, {"pass", "unsupported"}, [r["reason"] for r in own])
+                self.assertEqual({r["backend"] for r in own if r["verdict"] == "pass"}, set(having.split()))
+
     def test_structured_operands(self):
         columns = ("torch-structured", "jax-structured", "onnxruntime-structured")
         _, records = self.records("--framework", ",".join(columns), "--backend", ",".join(columns), "--relations", "none", "--case",

@@ -113,8 +113,8 @@ class Functions(unittest.TestCase):
     def test_torch(self):
         self.need("torch")
         import torch
-        from assay.frameworks import torch_attention, torch_more_ops, torch_ops
-        take = self.names(torch_ops, torch_more_ops, torch_attention)
+        from assay.frameworks import torch_attention, torch_more_ops, torch_ops, torch_signals
+        take = self.names(torch_ops, torch_more_ops, torch_attention, torch_signals)
 
         def smooth(case):
             unlike = (case.attrs.get("masked_rows") == "nan" or case.attrs.get("nan") == "ignore" or

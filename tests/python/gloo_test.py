@@ -20,6 +20,12 @@ PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.exists(sys.argv[1]) e
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
 class Processes(unittest.TestCase):
+    def assert_ended(self, processes):
+        deadline = time.monotonic() + 20
+        while any(pathlib.Path(f"/proc/{process}").exists() for process in processes) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertEqual([process for process in processes if pathlib.Path(f"/proc/{process}").exists()], [])
+
     def test_what_each_collective_gives(self):
         for count in (2, 4):
             ranks = Ranks(count)
@@ -36,6 +42,16 @@ class Processes(unittest.TestCase):
             ranks.call("all_reduce", torch.ones(2, 4), (2, 4))
         self.assertFalse(os.path.exists(ranks.folder.name))
 
+    def test_whatever_is_raised_ends_all_ranks(self):
+        for operands in ((torch.ones(2, 4), ()), (None, (2, 4))):
+            ranks = Ranks(2)
+            processes = ranks.process_ids
+            with self.assertRaises(Exception):
+                ranks.call("all_reduce", *operands)
+            self.assert_ended(processes)
+            self.assertFalse(os.path.exists(ranks.folder.name))
+            ranks.close()
+
     def test_a_rank_that_hangs(self):
         ranks = Ranks(4, patience_s=3)
         processes = ranks.process_ids
@@ -44,10 +60,7 @@ class Processes(unittest.TestCase):
         with self.assertRaisesRegex(RankFailure, r"of 4 ranks [0-9, ]*2.* did not answer all_reduce within 3 s; all were ended"):
             ranks.call("all_reduce", torch.ones(4, 4), (4, 4))
         self.assertLess(time.monotonic() - begin, 20)
-        deadline = time.monotonic() + 20
-        while any(pathlib.Path(f"/proc/{process}").exists() for process in processes) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        self.assertEqual([process for process in processes if pathlib.Path(f"/proc/{process}").exists()], [])
+        self.assert_ended(processes)
 
 
 @unittest.skipUnless(HAS_TORCH and PROGRAM, "PyTorch or the program is not here")

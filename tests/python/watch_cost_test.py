@@ -545,11 +545,11 @@ print(peak() - before, (x.nbytes + y.nbytes) >> 20, len(found), found[0].verdict
                 self.assertLess(more, 120 if name != "maxima" else size // 2 + 300)  # MB
 
     def test_a_wrong_element(self):
-        """Whichever slice it is in, it is found where all of them are proven."""
+        """It is found though nothing about its value is special: elements of a slice that is not proven are compared in f64."""
         x = torch.randn(256, 64, 32, 32)
 
         def off(made):
-            made[0][200, 37, 5, 6] += 5
+            made[0][200, 37, 5, 6] = 0.25
 
         with Changed("native_batch_norm", off), assay.watch() as w, torch.no_grad():
             torch.nn.functional.batch_norm(x, None, None, torch.ones(64), torch.ones(64), True)

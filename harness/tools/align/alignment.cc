@@ -165,9 +165,14 @@ class Aligner {
     if (!others_[output].empty() || right + wrong == 0) return right + wrong > 0;
     const std::string named = whole_.size() > 1 ? " of " + data_.problem.outputs[output].name : "";
     unshown_.insert(output);
-    alignment_.unshown = right > 0 ? "terms in another order have the same bits in all elements" + named
-                                   : "with terms in another order its results" + named +
-                                         " are beyond their tolerances, of which assay run says more";
+    if (right == 0) {
+      alignment_.unshown = "with operands in another order its results" + named +
+                           " are beyond their tolerances: they depend on places, or are wrong, which assay run tells";
+    } else {
+      alignment_.unshown = (wrong == 0 ? "terms in another order have the same bits in all elements"
+                                       : "orders that leave its results right have the same bits in all elements") +
+                           named;
+    }
     return true;
   }
 

@@ -44,23 +44,29 @@ std::string Alignment::Sentence() const {
   const std::string who = sides.size() == 1 ? fmt::format("{} gives the bits of the whole case", sides[0])
                                             : fmt::format("{} gives the bits of {}", sides[1], sides[0]);
   if (compared == 0) return "NOTHING COMPARED: no configuration is taken.";
+  const bool has_parts = std::ranges::any_of(
+      configurations, [](const AlignedConfiguration& of) { return of.name.find(": ") != std::string::npos; });
+  const std::string_view no_parts =
+      has_parts ? ""
+                : " It has no batch: no part of its operands is a case of its own, so calls and memory alone changed.";
   if (differing > 0) {
     const AlignedConfiguration& first = First(*this, [](const auto& of) { return of.differing > 0; });
-    return fmt::format("DIFFERS: {} in {} of {} configurations; the first with others is {}, at {}.", who,
-                       compared - differing, compared, first.name, first.place);
+    return fmt::format("DIFFERS: {} in {} of {} configurations; the first with others is {}, at {}.{}", who,
+                       compared - differing, compared, first.name, first.place, no_parts);
   }
   if (proves_nothing > 0) {
     const AlignedConfiguration& first = First(*this, [](const auto& of) { return of.refused.empty() && !of.shows; });
-    return fmt::format("NOT SHOWN: {} in all of {} configurations, but {} of them prove nothing, '{}' the first: {}.",
+    return fmt::format("NOT SHOWN: {} in all of {} configurations, but {} of them prove nothing, '{}' the first: {}.{}",
                        who, compared, proves_nothing, first.name,
-                       proves_nothing == compared ? unshown : "terms in another order have the same bits there");
+                       proves_nothing == compared ? unshown : "terms in another order have the same bits there",
+                       no_parts);
   }
   const auto is_refused = [](const AlignedConfiguration& of) { return !of.refused.empty(); };
   const size_t refused = configurations.size() - compared;
   return fmt::format(
       "CERTIFIED: {} in all of {} configurations, {} elements; in each of them terms in another order have "
-      "other bits.{}",
-      who, compared, CountElements(*this),
+      "other bits.{}{}",
+      who, compared, CountElements(*this), no_parts,
       refused > 0 ? fmt::format(" {} others were not taken, '{}' the first, and nothing is said of them.", refused,
                                 First(*this, is_refused).name)
                   : "");

@@ -40,6 +40,7 @@ enum class OperandChange : uint8_t {
   kInt8,            // by one scale, or one for all elements along an axis: the largest magnitude is 127
   kE4M3,
   kE5M2,
+  kLow32,        // integers of 64 bits without their upper half
   kExponential,  // of each element; a kernel may take a gate for its logarithm, or the other way
   kLogarithm,
   kHann,  // the window of Hann or Hamming, whose period is the number of elements less `by`

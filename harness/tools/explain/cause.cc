@@ -444,7 +444,7 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, SearchWork& work) {
   const auto try_all = [&](const std::vector<CaseChange>& changes) {
     for (const CaseChange& change : changes) {
       if (causes.IsFull() || work.IsOver()) return;
-      if ((say_little && change.key != "tie") || causes.Knows(change)) continue;
+      if ((say_little && change.key != "tie" && change.key != "nan") || causes.Knows(change)) continue;
       ResultFit fit;
       const Reach reach = Explain(of_moved, change, fit);
       causes.Add(change, reach, fit);

@@ -29,7 +29,7 @@ AttrList Extents(std::initializer_list<std::pair<const char*, int64_t>> extents)
 }
 
 // The key head that a query head reads: of its block of heads, or always the first.
-enum class KeyHead : uint8_t { kOfBlock, kFirst };
+enum class KeyHead : uint8_t { kOfBlock, kFirst, kByCount };
 // Where scores pass through the soft cap.
 enum class Cap : uint8_t { kBeforeMask, kAfterMask };
 // The exponentials by whose sum a query's are divided: of the keys that it sees, of all, or of all queries that see a
@@ -58,7 +58,10 @@ std::optional<Written> WriteAttention(const Problem& problem) {
     const Axis c = d.Axis("c", "elements of a head"), dv = d.Axis("dv", "elements of a value");
     const Expr q = d.In("q", b + h + l + c), k = d.In("k", b + g + s + c), v = d.In("v", b + g + s + dv);
     const int64_t group = std::max<int64_t>(h.extent / g.extent, 1);
-    const auto head = [&](int64_t i) { return kHead == KeyHead::kFirst ? 0 : std::min(i / group, g.extent - 1); };
+    const auto head = [&](int64_t i) {
+      if (kHead == KeyHead::kFirst) return int64_t{0};
+      return std::min(i / (kHead == KeyHead::kByCount ? g.extent : group), g.extent - 1);
+    };
     Expr score = Contraction(q, At(k, g, h, head), c) * a.scale;
     const auto cap = [&](Expr x) { return a.softcap > 0 ? Tanh(x / a.softcap) * a.softcap : x; };
     if (kCap == Cap::kBeforeMask) score = cap(score);
@@ -221,6 +224,8 @@ constexpr FormRow kForms[] = {
     {"attention", "the keys that the mask hides in the sum of exponentials, too",
      WriteAttention<KeyHead::kOfBlock, 0, Cap::kBeforeMask, Denominator::kAllKeys>},
     {"attention", "query heads that all read key head 0", WriteAttention<KeyHead::kFirst>},
+    {"attention", "query heads divided by the number of key heads, not of those that share one",
+     WriteAttention<KeyHead::kByCount>},
     {"attention", "all keys but the last", WriteAttention<KeyHead::kOfBlock, 1>},
     {"attention", "all keys but the first", WriteAttention<KeyHead::kOfBlock, -1>},
     {"attention", "all keys but those of the last block of 8", WriteAttention<KeyHead::kOfBlock, 8>},

@@ -2,10 +2,12 @@
 #include "harness/tools/fingerprint/verb_exhaustive.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "harness/cli/process.h"
 #include "harness/cli/terminal/output.h"
@@ -17,7 +19,8 @@ namespace assay::cli {
 namespace {
 
 std::vector<ExhaustiveSubject> FindSubjects(const BoundCase& chunk, const std::vector<Device>& devices,
-                                            const std::vector<std::string>& wanted, bool& has_failed) {
+                                            const std::vector<std::string>& wanted, std::set<std::string>& offered,
+                                            bool& has_failed) {
   std::vector<ExhaustiveSubject> subjects;
   const auto tell = [&](const Device& device, const std::string& of, const WorkerFailure& failure) {
     has_failed = has_failed || failure.kind != FailureKind::kUnsupported;
@@ -31,6 +34,7 @@ std::vector<ExhaustiveSubject> FindSubjects(const BoundCase& chunk, const std::v
       continue;
     }
     for (const ImplementationInfo& offer : *offers) {
+      offered.insert(offer.name);
       if (!wanted.empty() && std::ranges::find(wanted, offer.name) == wanted.end()) continue;
       auto plan = PreparedPlan::Make(device, chunk.problem, offer.name);
       if (plan) {
@@ -44,6 +48,16 @@ std::vector<ExhaustiveSubject> FindSubjects(const BoundCase& chunk, const std::v
 }
 
 }  // namespace
+
+int ComplainOfNone(const std::vector<std::string>& wanted, const std::set<std::string>& offered) {
+  if (offered.empty()) return Complain(kExitNothing, "no backend takes the cases; assay backends says which there are");
+  const auto is_offered = [&](const std::string& name) { return offered.contains(name); };
+  if (std::ranges::any_of(wanted, is_offered))
+    return Complain(kExitNothing, "no implementation was fingerprinted, as the lines above say");
+  return Complain(kExitNothing, fmt::format("--impl {}: no backend has it for these cases, but {}; name one of these, "
+                                            "or leave --impl out to take all",
+                                            fmt::join(wanted, ","), fmt::join(offered, ", ")));
+}
 
 Status ExhaustiveFlow::MeasureParts(const Exhaustive& exhaustive, const std::string& id,
                                     std::vector<ExhaustiveSubject>& subjects) const {
@@ -78,9 +92,11 @@ int ExhaustiveFlow::Measure(const std::vector<SharedCase>& cases, const std::vec
   if (!shard) return Complain(kExitUsage, shard.error().message);
   Json passports = Json::array();
   bool has_failed = false;
+  std::set<std::string> offered;
   for (const SharedCase& chunk : cases) {
     const Exhaustive exhaustive(*chunk, *shard, folder_);
-    std::vector<ExhaustiveSubject> subjects = FindSubjects(*chunk, devices, run_.backend.implementations, has_failed);
+    std::vector<ExhaustiveSubject> subjects =
+        FindSubjects(*chunk, devices, run_.backend.implementations, offered, has_failed);
     for (ExhaustiveSubject& subject : subjects) {
       if (folder_.empty()) break;
       if (auto loaded = exhaustive.Load(subject); !loaded) return Complain(kExitUsage, loaded.error().message);
@@ -106,8 +122,7 @@ int ExhaustiveFlow::Measure(const std::vector<SharedCase>& cases, const std::vec
   }
   if (json_) Print(DumpJson(Json{{"schema_version", 1}, {"passports", passports}}, 2) + "\n");
   if (has_failed) return kExitHarness;
-  return passports.empty() ? Complain(kExitNothing, "no backend takes the cases; assay backends says which there are")
-                           : kExitOk;
+  return passports.empty() ? ComplainOfNone(run_.backend.implementations, offered) : kExitOk;
 }
 
 }  // namespace assay::cli

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "harness/tools/fingerprint/exhaustive.h"
 
 namespace assay::cli {
+
+// Says that nothing was fingerprinted, and why: `wanted` are the names of --impl, `offered` those that backends have.
+int ComplainOfNone(const std::vector<std::string>& wanted, const std::set<std::string>& offered);
 
 class ExhaustiveFlow {
  public:

@@ -191,6 +191,7 @@ class Taking {
       return {};
     }
     for (const ImplementationInfo& offer : *offers) {
+      offered_.insert(offer.name);
       const auto& wanted = options_.run.backend.implementations;
       if (!wanted.empty() && std::ranges::find(wanted, offer.name) == wanted.end()) continue;
       if (!options_.run_folder.empty() && FindResults(device, of, offer).empty()) continue;
@@ -209,11 +210,10 @@ class Taking {
       if (!marked) return Complain(kExitHarness, marked.error().message);
     }
     if (has_failed_) return kExitHarness;
-    if (passports_.empty())
-      return Complain(kExitNothing, options_.run.backend.implementations.empty()
-                                        ? "no implementation was fingerprinted: no backend takes the cases"
-                                        : "no implementation was fingerprinted: none of --impl takes the cases; "
-                                          "leave it out to take all that there are");
+    if (passports_.empty()) {
+      const auto& wanted = options_.run.backend.implementations;
+      return ComplainOfNone(wanted, wanted.empty() ? std::set<std::string>() : offered_);
+    }
     return contradictions_ > 0 ? kExitFailed : kExitOk;
   }
 
@@ -305,6 +305,7 @@ class Taking {
   const FingerprintOptions& options_;
   SumsOfRun of_run_;                       // of --run
   std::optional<StageProgress> progress_;  // while one is taken
+  std::set<std::string> offered_;          // implementations, whatever --impl says
   Json passports_ = Json::array();
   size_t contradictions_ = 0;
   bool has_failed_ = false;
@@ -330,6 +331,16 @@ int Diff(const FingerprintOptions& options) {
   return lines->empty() ? kExitOk : kExitFailed;
 }
 
+// Before anything is measured, which may take hours.
+Status MakePartsFolder(const std::filesystem::path& folder) {
+  if (folder.empty()) return {};
+  std::error_code why;
+  std::filesystem::create_directories(folder, why);
+  if (std::filesystem::is_directory(folder)) return {};
+  return UsageError(fmt::format("--out {}: it cannot be a folder: {}; name another one", folder.string(),
+                                why ? why.message() : "a file has this name"));
+}
+
 int Fingerprint(const FingerprintOptions& options) {
   if (!options.diff.empty()) return Diff(options);
   const auto of_run = options.run_folder.empty() ? SumsOfRun() : ListSums(options.run_folder);
@@ -343,6 +354,7 @@ int Fingerprint(const FingerprintOptions& options) {
     if (!device.problem.empty()) Complain(kExitOk, fmt::format("{}: {}", device.selector, device.problem));
   }
   if (options.exhaustive && absent.empty()) {
+    if (auto made = MakePartsFolder(options.parts_folder); !made) return Complain(kExitUsage, made.error().message);
     std::vector<SharedCase> bound;
     for (const Fingerprinted& of : *cases) bound.push_back(of.bound);
     return ExhaustiveFlow(options.run, options.parts_folder, options.json).Measure(bound, *devices);

@@ -35,14 +35,26 @@ class Ranks:
         for end in theirs:
             os.close(end)
         self._pending = [b""] * count
-        self._ids = [int(answer["pid"]) for answer in self._answers("to meet", max(patience_s, MEETING_S))]
+        try:
+            self._ids = [int(answer["pid"]) for answer in self._answers("to meet", max(patience_s, MEETING_S))]
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def process_ids(self) -> list[int]:
         return list(self._ids)
 
     def call(self, collective: str, x: torch.Tensor, result_shape: tuple[int, ...]) -> torch.Tensor:
-        """The results of all ranks, a row each, of what the rows of x are. Raises RankFailure, and the ranks are gone then."""
+        """The results of all ranks, a row each, of what the rows of x are. Raises RankFailure where one fails. Whatever is raised,
+        all ranks have ended."""
+        try:
+            return self._call(collective, x, result_shape)
+        except BaseException:
+            self.close()
+            raise
+
+    def _call(self, collective: str, x: torch.Tensor, result_shape: tuple[int, ...]) -> torch.Tensor:
         paths = {name: os.path.join(self.folder.name, name) for name in ("x", "y")}
         y = torch.from_file(paths["y"], shared=True, size=result_shape[0] * result_shape[1], dtype=x.dtype).view(result_shape)
         torch.from_file(paths["x"], shared=True, size=x.numel(), dtype=x.dtype).copy_(x.reshape(-1))
@@ -56,6 +68,8 @@ class Ranks:
         return y.clone()
 
     def close(self) -> None:
+        if self._server.returncode is not None:  # an earlier call ended them
+            return
         for end in (*self._to, *self._back):
             os.close(end)
         self._to, self._back = [], []

@@ -7,7 +7,7 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from . import jax_more_ops, jax_ops
+from . import jax_more_ops, jax_ops, jax_signals
 from ._columns import FLOATS, FLUSHES, INTEGERS, WIDER_SUMS, Column, joined, only, register, tensor_cores
 from ._defined import defined
 from ._elementwise import elementwise
@@ -100,6 +100,7 @@ COLUMNS = [
     Column("grouped_gemm", jax_ops.grouped_gemm, ("f32-f32-i32-f32", "bf16-bf16-i32-bf16", "f16-f16-i32-f16"), extra=_flushes),
     Column("scatter_add", jax_ops.scatter_add, extra=_flushes),
     *jax_more_ops.columns(_flushes),
+    *jax_signals.columns(_flushes),
 ]
 
 

@@ -8,6 +8,7 @@ import onnxruntime
 
 from . import onnxruntime_graphs as graphs
 from . import onnxruntime_ops as ops
+from . import onnxruntime_sequences
 from ._columns import INTEGERS, Column, only, register
 from ._defined import defined, exported
 from ._elementwise import elementwise
@@ -85,6 +86,7 @@ COLUMNS = [
     Column("avg_pool", ops.avg_pool, NARROW),
     Column("max_pool", ops.max_pool, WIDE),
     Column("grid_sample", ops.grid_sample, ("f64", "f32")),
+    Column("stft", ops.stft, ("f64", "f32"), extra="alg=fft"),
     Column("group_norm", ops.group_norm, NARROW),
     Column("gelu", ops.gelu, NARROW),
     Column("rope", ops.rope, NARROW),
@@ -106,6 +108,7 @@ COLUMNS = [
     Column("resize", ops.resize, ("f32",)),
     *(_quantize(code) for code in CODES),
     *(_dequantize(dtype) for dtype in NARROW),
+    *onnxruntime_sequences.COLUMNS,
 ]
 
 

@@ -16,6 +16,7 @@ from onnx import TensorProto, helper
 
 from .._frameworks import Unavailable, Unsupported
 
+OWN = "com.microsoft"  # domain of nodes that only ONNX Runtime has
 NEWEST, OLDEST = 23, 17  # 23 is the first opset with Attention and RMSNormalization
 
 
@@ -53,9 +54,10 @@ def versions() -> tuple[int, int]:
 
 
 def made_of(graph, opset=0, ir=0) -> bytes:
-    """A model of this graph, of versions() unless others are given."""
+    """A model of this graph, of versions() unless others are given, and of nodes of ONNX Runtime's own."""
     opset, ir = (opset, ir) if opset else versions()
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir).SerializeToString()
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid(OWN, 1)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=ir).SerializeToString()
 
 
 def _type_problem(formals, types) -> str:
@@ -117,13 +119,14 @@ def options_at(level="ORT_ENABLE_ALL"):
 
 
 @functools.lru_cache(maxsize=256)
-def _session(provider, node, operands, results, attrs, since):
-    demand_node(node, [name for name, _ in attrs], [o and o[0] for o in operands], since)
+def _session(provider, node, operands, results, attrs, since, domain):
+    if not domain:
+        demand_node(node, [name for name, _ in attrs], [o and o[0] for o in operands], since)
     inputs = [helper.make_tensor_value_info(f"x{i}", ELEMENTS[dtype], list(shape))
               for i, (dtype, shape) in enumerate(o for o in operands if o is not None)]
     names = iter(info.name for info in inputs)
     outputs = [helper.make_tensor_value_info(f"y{i}", ELEMENTS[dtype], None) for i, dtype in enumerate(results)]
-    made = helper.make_node(node, ["" if o is None else next(names) for o in operands], [o.name for o in outputs],
+    made = helper.make_node(node, ["" if o is None else next(names) for o in operands], [o.name for o in outputs], domain=domain,
                             **{name: list(value) if isinstance(value, tuple) else value for name, value in attrs})
     graph = helper.make_graph([made], node, inputs, outputs)
     options = options_at()
@@ -161,11 +164,11 @@ def _array(value):
     return numpy.frombuffer(data, dtype).reshape(shape)
 
 
-def run(provider, node, operands, results, since=1, **attrs):
+def run(provider, node, operands, results, since=1, domain="", **attrs):
     """The outputs of one node. operands: arrays, None for one left out; results: names of types; since: the opset whose node is
-    meant, and those after it."""
+    meant, and those after it; domain: OWN for a node that is none of ONNX."""
     key = tuple(None if o is None else (o.dtype.name, o.shape) for o in operands)
-    session = _session(provider, node, key, tuple(results), tuple(sorted(attrs.items())), since)
+    session = _session(provider, node, key, tuple(results), tuple(sorted(attrs.items())), since, domain)
     feed = {f"x{i}": _value(o) for i, o in enumerate(o for o in operands if o is not None)}
     outputs = [_array(value) for value in session.run_with_ort_values(None, feed)]
     return outputs[0] if len(outputs) == 1 else tuple(outputs)

@@ -205,6 +205,12 @@ def grid_sample(p, x, grid, *, mode="linear", padding="zeros", align_corners=Fal
     return run(p, "GridSample", [x, grid], [_name(x)], mode=name, padding_mode=padding, align_corners=int(align_corners))
 
 
+def stft(p, x, window, *, hop=1, **_):
+    n = window.shape[0]
+    operands = [x[..., None], numpy.array(hop, numpy.int64), window, numpy.array(n, numpy.int64)]
+    return run(p, "STFT", operands, [_name(x)], onesided=1)
+
+
 _AXIS = {"row": 0, "column": 1}
 
 

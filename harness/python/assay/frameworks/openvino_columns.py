@@ -90,6 +90,8 @@ COLUMNS = [
     Column("sort", ops.sort, NARROW),
     Column("gather", ops.gather, NARROW),
     Column("scatter_add", ops.scatter_add, ("f32",)),
+    Column("stft", ops.stft, ("f32",), extra="alg=fft"),
+    Column("grid_sample", ops.grid_sample, ("f32",)),
 ]
 
 

@@ -160,6 +160,19 @@ def scatter_add(x, indices, updates, **_):
 
 
 @model
+def stft(x, window, *, hop=1, **_):
+    """STFT; without transpose_frames, frames are before frequencies."""
+    n = window.shape[0]
+    return opset.stft(x, window, opset.constant(numpy.int64(n)), opset.constant(numpy.int64(hop)), False)
+
+
+@model
+def grid_sample(x, grid, *, mode="linear", padding="zeros", align_corners=False, **_):
+    attrs = {"mode": "bilinear" if mode == "linear" else mode, "padding_mode": padding, "align_corners": bool(align_corners)}
+    return opset.grid_sample(x, grid, attrs)
+
+
+@model
 def _transform(x, *, node, axes, size):
     return node(x, _axes(axes), size and _axes(size))
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 
 from . import tensorflow_ops as ops
+from . import tensorflow_signals
 from ._columns import FLUSHES, Column, joined, only, register, transforms
 from ._elementwise import elementwise
 from ._movement import movement
 from ._shapes import dims
 from .tensorflow_ops import tf
 
-_NORM = "norm"  # of tf.math.reduce_euclidean_norm, which XLA does not compile
+_NORM = "norm"  # of tf.math.reduce_euclidean_norm
 ELEMENTS = {"exp": tf.exp, "log": tf.math.log, "tanh": tf.tanh, "erf": tf.math.erf, "rsqrt": tf.math.rsqrt, "sin": tf.sin,
             "cos": tf.cos}
 NAMED = {name: getattr(tf.math, name) for name in (
@@ -81,6 +82,7 @@ COLUMNS = [
     *movement(ops.MOVES, integers=()),
     Column("gather", ops.gather),
     Column("scatter_add", ops.scatter_add),
+    *tensorflow_signals.COLUMNS,
 ]
 
 
@@ -107,5 +109,6 @@ def _of_arrays(column, xla):
 def register_all():
     """On the CPU, the one device of it that has been tried."""
     tf.config.set_visible_devices([], "GPU")
-    compiled = [column for column in COLUMNS if column.name != _NORM]
+    # XLA compiles neither that norm nor sparse products.
+    compiled = [column for column in COLUMNS if column.name != _NORM and column.op != "sparse_mm"]
     register([*(_of_arrays(column, False) for column in COLUMNS), *(_of_arrays(column, True) for column in compiled)], "numpy", "cpu")

@@ -99,5 +99,11 @@ def cumsum(x, **_):
 
 
 @of_tensors
+def top_k(x, *, k, smallest=False, tie="first", **_):
+    values, places = x.topk(int(k), -1, not smallest)
+    return values, places.cast("int64")
+
+
+@of_tensors
 def gather(table, indices, **_):
     return table[indices]

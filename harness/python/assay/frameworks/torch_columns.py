@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from .._devices import capability, torch_devices
-from . import torch_attention, torch_compiled, torch_everyday, torch_more_ops, torch_ops
+from . import torch_attention, torch_compiled, torch_everyday, torch_more_ops, torch_ops, torch_signals
 from .._namespace import namespace
 from ._columns import FLOATS, FLUSHES, INTEGERS, WIDER_SUMS, Column, joined, only, register, tensor_cores
 from ._defined import defined
@@ -168,14 +168,15 @@ COLUMNS = [
     Column("adaptive_avg_pool", torch_more_ops.adaptive_avg_pool),
     Column("layer_norm_backward", torch_more_ops.layer_norm_backward),
     *torch_everyday.COLUMNS,
+    *torch_signals.COLUMNS,
 ]
 
 
 # Inductor (2.15) calls the eager functions for these operators; it cannot trace some steps of quantize. Those of
-# torch_everyday.py were not tried.
+# torch_everyday.py and torch_signals.py were not tried.
 _NOT_COMPILED = ("matmul", "conv", "cumprod", "cumsum", "fft", "floor_divide", "top_k", "sort", "argsort", "quantize",
                  "cross_entropy_backward",
-                 *(column.op for column in torch_everyday.COLUMNS))
+                 *(column.op for column in torch_everyday.COLUMNS + torch_signals.COLUMNS))
 
 
 def _within_compile(column, missing):

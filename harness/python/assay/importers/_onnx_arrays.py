@@ -75,7 +75,8 @@ def known(x: Any, type_: str) -> Value:
 
 
 _KNOWN = {"sigmoid": lambda x: 1 / (1 + numpy.exp(-x)), "rsqrt": lambda x: 1 / numpy.sqrt(x), "nearest": numpy.rint,
-          "erf": lambda x: numpy.vectorize(math.erf)(x), "pow": numpy.power, "relu": lambda x: numpy.maximum(x, 0)}
+          "erf": lambda x: numpy.vectorize(math.erf)(x), "pow": numpy.power, "relu": lambda x: numpy.maximum(x, 0),
+          "asin": numpy.arcsin, "acos": numpy.arccos, "atan": numpy.arctan}
 
 
 def apply(name: str, *operands: Any, type_: Optional[str] = None) -> Value:

@@ -115,3 +115,7 @@ for taps in (3, 1):
 a, b = np.array([[-np.inf, 1]], np.float32), np.array([[-1e-45], [1]], np.float32)
 y = node(lambda p: opset.multiply(opset.matmul(p, opset.constant(b), False, False), opset.constant(np.float32(0.5))), a)
 print("0.5 MatMul float32 of", a[0], "and constants", b[:, 0], "is", y[0, 0], "exact: inf")
+image, grid = np.ones((1, 1, 4, 4), np.float32), np.array([[[[-0.25, -0.25], [-0.2, -0.2], [0, 0]]]], np.float32)
+image[0, 0, 1, 1] = np.inf
+y = node(lambda p: opset.grid_sample(p, opset.constant(grid), {"mode": "bilinear"}), image)
+print("GridSample float32 of ones with an Inf at [1, 1]: at the element itself and 0.1 and 0.5 beside it", y.reshape(-1), "exact: inf inf inf")

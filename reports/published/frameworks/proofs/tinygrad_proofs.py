@@ -41,3 +41,5 @@ x, wide = x[abs(wide - 1) > 0.1], wide[abs(wide - 1) > 0.1]
 for name, exact in (("log", np.log(wide)), ("tanh", np.tanh(wide)), ("exp", np.exp(wide))):
     print(f"{name} float16: relative error up to {largest_relative_error(getattr(tensor(x), name)().numpy(), exact):.5f}; "
           f"rounding has 0.00049")
+x = np.array([1, np.nan, 3, 2], np.float32)
+print("topk of", x, "is", Tensor(x).topk(4)[0].numpy(), "of numpy, the largest first:", np.sort(x)[::-1])
