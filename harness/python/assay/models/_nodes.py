@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Optional, Sequence
 
 from ._calls import Call
 from ._proofs import Proof
-from ._queue import Entry, Plan
 from ._rules import Exact, Question, values_of
 from ._sites import Site
 
@@ -72,19 +71,9 @@ def joined(nodes: Sequence[Node]) -> Node:
 _NOBODYS = Node(0, "", Site("", ""), (), "", "pass", "bit_exact", "", None, None, None, True, 0, 0)
 
 
-def node_of_plan(plan: Plan, index: int, site: Site, is_finite: bool, size: int) -> Node:
-    is_exact = plan.proof.is_exact
-    return Node(index, plan.full_name, site, plan.shape, plan.dtype, "pass", "bit_exact" if is_exact else "within_class",
-                "", 0.0 if is_exact else None, None, None, is_finite, size, size)
-
-
 def node_of_slice(judged: int, proof: Optional[Proof], elements: int = 0) -> Node:
     """A part of a call, which is proven; without a proof nobody looks at it."""
     return _NOBODYS._replace(class_="bit_exact" if proof is not None and proof.is_exact else "within_class", elements=elements or judged, judged=judged)
-
-
-def proven_later(plan: Plan, entry: Entry, is_finite: bool) -> tuple[list[Node], str, float]:
-    return [node_of_plan(plan, entry.index, entry.site, is_finite, math.prod(plan.shape))], "", 0.0
 
 
 def stays_finite(call: Call, result: Any) -> bool:
