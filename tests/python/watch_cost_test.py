@@ -566,7 +566,7 @@ print(peak() - before, (x.nbytes + y.nbytes) >> 20, len(found), found[0].verdict
             done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
             with self.subTest(function=name):
                 more, size, count, verdict = *map(int, done[:3]), done[3]
-                self.assertEqual((count, verdict), (1, "pass"))
+                self.assertEqual((count, verdict), (1 + (name == "maxima"), "pass"))  # indices are a result of their own
                 self.assertLess(more, 120 if name != "maxima" else size // 2 + 300)  # MB
 
     def test_a_wrong_element(self):

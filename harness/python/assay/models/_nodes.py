@@ -51,14 +51,18 @@ def node_of_moves(answer: Exact) -> Node:
         reason = f"its shape is {answer.got.shape} instead of {answer.expected.shape}"
     elif differ.size:
         place = [int(k) for k in numpy.unravel_index(differ[0], answer.got.shape)]
-        reason = f"{differ.size} of {answer.got.size} elements are not those that were moved there, the first {place}"
+        reason = f"{differ.size} of {answer.got.size} {answer.fault}, the first {place}"
     size = answer.got.size
     return _NOBODYS._replace(elements=size, judged=size, **({"verdict": "mismatch", "class_": "none", "reason": reason} if reason else {}))
 
 
+_VERDICTS = ("mismatch", "below_contract", "inconclusive", "pass")
+_GRADES = ("none", "suspect", "within_lower_class", "within_class", "bit_exact")
+
+
 def joined(nodes: Sequence[Node]) -> Node:
-    """The first of the worst verdict, with the numbers of all."""
-    worst = min(nodes, key=lambda node: ("mismatch", "below_contract", "inconclusive", "pass").index(node.verdict))
+    """The first of the worst verdict and grade, with the numbers of all."""
+    worst = min(nodes, key=lambda node: (_VERDICTS.index(node.verdict), _GRADES.index(node.class_)))
 
     def most(name: str, function: Any) -> Any:
         return function((value for node in nodes if (value := getattr(node, name)) is not None), default=None)
