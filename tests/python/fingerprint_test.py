@@ -247,6 +247,16 @@ class Fingerprint(Program):
         lanes = self.passports("--impl", "lanes")["lanes"]
         self.assertEqual(found["mean_in_lanes"]["tree_hash"], lanes["tree_hash"])
 
+    def test_each_schedule_of_a_norm_has_a_passport(self):
+        done = self.assay("fingerprint", "--backend", "cpu", "--case", "layer_norm/f32/rows=8,n=48/fill=normal/seed=0", "--case",
+                          "batch_norm_training/f32/n=2,c=8,s=16/fill=normal/seed=0", "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        found = {(p["case"].split("/")[0], p["implementation"]): p for p in json.loads(done.stdout)["passports"]}
+        self.assertEqual(found["layer_norm", "two-pass"]["tree"], "0:1:47")
+        self.assertEqual(found["batch_norm_training", "two-pass"]["tree"], "0:1:31")  # of both images
+        self.assertIn("no order of 48 terms gives", found["layer_norm", "welford"]["no_order"])
+        self.assertNotIn("tree", found["layer_norm", "one-pass"])
+
     def test_a_scan_has_its_tree(self):
         found = self.passports("--impl", "step_by_step", case="associative_scan/f32/rows=8,n=32/fill=normal/seed=0")
         self.assertEqual(found["step_by_step"]["tree"], "0:1:31")

@@ -281,6 +281,16 @@ class CausesOverShapesAndTypes(unittest.TestCase):
             return y
         self.has_cause("running sums sum(a * b) in f16 or tf32, as all operands", "matmul", [[(16, 64), (64, 24)], [(33, 40), (40, 20)]], product, ["f4"])
 
+    def test_convolutions_are_searched_as_formulas(self):
+        def in_f16(x, w):
+            windows, y = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], (2, 3)), np.zeros((len(x), len(w), *(np.array(x.shape[2:]) - 2)))
+            for c, i, j in np.ndindex(*w.shape[1:]):
+                y = (y + windows[:, None, c, :, :, i, j] * w[None, :, c, i, j, None, None]).astype(np.float16).astype(float)
+            return y
+        shapes = [[(2, 3, 8, 9), (4, 3, 3, 3)]]
+        self.has_cause("running sums sum(elements(x) * w) in f16", "conv", shapes, in_f16, ["f4"])
+        self.has_cause("sum(abs(elements(x) * w)) in place of", "conv", shapes, lambda x, w: correlate(abs(x), abs(w)), ["f4"])
+
     def test_causal_masks_that_are_off_by_one(self):
         for queries, keys in ((24, 24), (16, 33), (256, 256)):
             shapes = [[(1, 2, queries, 32), (1, 2, keys, 32), (1, 2, keys, 32)]]

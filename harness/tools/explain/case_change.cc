@@ -350,7 +350,8 @@ std::vector<CaseChange> ListChanges(const Operator& op, const Problem& problem) 
   }
   for (size_t input = 0; input < problem.inputs.size(); ++input) AddChangesOf(problem, input, changes);
   const auto sum = op.TraitsOf(problem, 0).sum;
-  const bool has_terms = sum && sum->factors > 1 && !HasForm(problem.spec.op);  // a formula says them more plainly
+  // A formula says them more plainly, but for taps and channels.
+  const bool has_terms = sum && sum->factors > 1 && (problem.spec.op == "conv" || !HasForm(problem.spec.op));
   for (size_t input = 0; has_terms && input < sum->factors; ++input) AddTermsOf(problem, input, changes);
   return changes;
 }

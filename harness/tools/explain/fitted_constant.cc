@@ -29,6 +29,17 @@ class ConstantFit {
     }
   }
 
+  // Whether the elements that are looked at are what was meant times one number, which any factor of the formula makes.
+  bool IsOneFactor() const {
+    constexpr double kAlike = 1e-4;
+    const auto factor = [&](const Wrong& wrong) {
+      return wrong.got / result_.golden.value[static_cast<size_t>(wrong.element)];
+    };
+    return std::ranges::all_of(wrong_, [&](const Wrong& wrong) {
+      return std::fabs(factor(wrong) - factor(wrong_[0])) <= kAlike * std::fabs(factor(wrong_[0]));
+    });
+  }
+
   // The shortest number by which the elements that are looked at hold.
   std::optional<double> Find(int node) {
     if (wrong_.size() < 2) return std::nullopt;
@@ -117,7 +128,7 @@ std::vector<CaseChange> FitConstants(const WrongResult& result, const formula::G
       return one.type == AttrType::kFloat && one.f == whole.At(node).constant;
     });
     if (attr != stated.attrs.end()) changes.push_back({attr->key, fmt::format("{}", *number)});
-    changes.push_back({.formula = formula::ReplaceConstant(whole, node, *number)});
+    if (!fit.IsOneFactor()) changes.push_back({.formula = formula::ReplaceConstant(whole, node, *number)});
   }
   return changes;
 }

@@ -7,6 +7,7 @@
 
 #include "harness/tools/explain/delta_forms.h"
 #include "ops/attention/attention.h"
+#include "ops/conv/conv.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 #include "ops/softmax/softmax.h"
@@ -161,6 +162,42 @@ std::optional<Written> WriteReduce(const Problem& problem) {
   return Written{author, Extents({{"outer", a.rows / inner}, {"n", a.terms}, {"inner", inner}})};
 }
 
+// A convolution is a product of matrices, with the taps that each position reads.
+std::optional<Written> WriteConv(const Problem& problem) {
+  constexpr int64_t kMostPlaces = int64_t{1} << 14;
+  const ConvArgs a(problem);
+  if (!IsFloat(problem.outputs[0].dtype) || a.Positions() * a.Taps() > kMostPlaces) return {};
+  std::vector<int64_t> places;
+  for (int64_t position = 0; position < a.Positions(); ++position) {
+    for (int64_t tap = 0; tap < a.Taps(); ++tap) {
+      const ConvArgs::Extents at = ConvArgs::Split(position, a.out), of_tap = ConvArgs::Split(tap, a.kernel);
+      int64_t place = 0;
+      for (int axis = 0; axis < ConvArgs::kAxes && place >= 0; ++axis) {
+        const auto i = static_cast<size_t>(axis);
+        place = a.Sees(axis, at[i], of_tap[i]) ? place * a.in[i] + a.Source(axis, at[i], of_tap[i]) : -1;
+      }
+      places.push_back(place);
+    }
+  }
+  const auto author = [places, bias = a.bias](Definition& d) {
+    const Axis n = d.Axis("n", "images"), g = d.Axis("g", "groups"), o = d.Axis("o", "channels of y in a group"),
+               c = d.Axis("c", "channels of x in a group"), s = d.Axis("s", "pixels");
+    const Axis p = d.Axis("p", "positions"), t = d.Axis("t", "taps");
+    const Expr x = d.In("x", n + g + c + s), w = d.In("w", g + o + c + t);
+    const auto count = static_cast<size_t>(p.extent * t.extent);  // which a schema's example has otherwise
+    const Expr read = Take(x, s, p + t, count == places.size() ? places : std::vector<int64_t>(count, 0));
+    const Expr y = Sum(read * w, c + t);
+    d.Out("y", bias ? y + d.In("bias", g + o) : y, n + g + o + p);
+  };
+  return Written{author, Extents({{"n", a.n},
+                                  {"g", a.groups},
+                                  {"o", a.GroupOutputs()},
+                                  {"c", a.GroupInputs()},
+                                  {"s", a.Pixels()},
+                                  {"p", a.Positions()},
+                                  {"t", a.Taps()}})};
+}
+
 // Pairs of neighbours, as GPT-J turns them, where rope has those of halves.
 std::optional<Written> WriteRopeOfNeighbours(const Problem& problem) {
   const auto author = [](Definition& d) {
@@ -265,6 +302,7 @@ constexpr FormRow kForms[] = {
     {"gated_delta_rule", "a new state that lacks the last position", WriteDelta<DeltaMistake::kStoresStateBefore>},
     {"attention", "", WriteAttention<KeyHead::kOfBlock>},
     {"matmul", "", WriteMatmul},
+    {"conv", "", WriteConv},
     {"softmax", "", WriteSoftmax},
     {"reduce", "", WriteReduce},
 };

@@ -240,7 +240,9 @@ class Taking {
   Status TakeBy(const Device& device, const Fingerprinted& of, const ImplementationInfo& offer) {
     const Problem& problem = of.bound->problem;
     const auto contract = ParseDeclaration(offer.contract_text);
-    if (of.sums && contract && contract->alg != Algorithm::kDirect) {
+    const bool is_transformed = contract && contract->alg != Algorithm::kDirect;
+    const bool has_order = of.sums && !(is_transformed && of.sums->is_mean());
+    if (has_order && is_transformed) {
       Tell(device, of, offer.name,
            {FailureKind::kUnsupported, "it adds operands that were transformed, whose order no probe shows"});
       return {};
@@ -257,7 +259,7 @@ class Taking {
     }
     auto slices = TakeSlicePassport(device, *of.bound, offer.name, offer.contract_text);
     if (slices) slices->why_no_order = of.why_no_order;
-    if (!of.sums || !slices) {
+    if (!has_order || !slices) {
       contradictions_ += slices ? slices->contradictions.size() : 0;
       return Keep(device, of, offer, slices);
     }
