@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/rows.h"
 
+#include <fmt/format.h>
+
 #include "backends/cpu/elements.h"
 #include "backends/cpu/parallel.h"
 
@@ -29,10 +31,30 @@ int64_t LineElements(const plugin::Tensor& tensor, size_t first) {
   return elements;
 }
 
-}  // namespace
+template <class Acc>
+class RowsPlan final : public plugin::HostPlan {
+ public:
+  RowsPlan(const plugin::OpDesc& op, std::vector<std::vector<int>> leads, size_t line_axes, LineFunction<Acc> line);
+
+ protected:
+  void Run(Pointers inputs, Pointers outputs) override;
+
+ private:
+  std::vector<Acc> LoadLine(size_t input, const std::vector<int64_t>& index, Pointers inputs) const;
+  void StoreLine(const plugin::Tensor& output, const std::vector<int64_t>& index, const std::vector<Acc>& y,
+                 std::byte* to) const;
+
+  const LineFunction<Acc> line_;
+  const std::vector<plugin::Tensor> inputs_, outputs_;
+  const std::vector<std::vector<int>> leads_;
+  const size_t first_;  // axis of a line
+  int64_t lines_ = 1;
+  int threads_ = 1;
+};
 
 template <class Acc>
-RowsPlan<Acc>::RowsPlan(const plugin::OpDesc& op, std::vector<std::vector<int>> leads, size_t line_axes, Line line)
+RowsPlan<Acc>::RowsPlan(const plugin::OpDesc& op, std::vector<std::vector<int>> leads, size_t line_axes,
+                        LineFunction<Acc> line)
     : line_(std::move(line)),
       inputs_(op.inputs()),
       outputs_(op.outputs()),
@@ -91,8 +113,40 @@ void RowsPlan<Acc>::StoreLine(const plugin::Tensor& output, const std::vector<in
   });
 }
 
-template class RowsPlan<float>;
-template class RowsPlan<double>;
-template class RowsPlan<int64_t>;
+}  // namespace
+
+bool HasF64(const plugin::OpDesc& op) {
+  return !op.AllTypes([](plugin::DType type) { return !(type == plugin::kF64); });
+}
+
+bool IsOfIntegers(const plugin::OpDesc& op) {
+  return op.AllTypes(plugin::IsInteger);
+}
+
+std::string RowsWhyNot(const plugin::OpDesc& op, bool takes_types, size_t outputs) {
+  if (!takes_types) return fmt::format("{} does not compute {}", op.name(), op.DTypesText());
+  if (op.outputs().size() != outputs) {
+    return fmt::format("{} has {} outputs with these attributes, not {}", op.name(), outputs, op.outputs().size());
+  }
+  return op.outputs()[0].Elements() == 0 ? op.name() + " of an empty extent" : "";
+}
+
+std::string RowsContract(bool is_f64, int math, bool by_place, const char* algorithm) {
+  std::string contract =
+      fmt::format("{};math={};det=yes;batchinv={}", is_f64 ? "f64" : "f32acc", math, by_place ? "no" : "yes");
+  if (algorithm != nullptr) contract += fmt::format(";alg={}", algorithm);
+  return contract;
+}
+
+template <class Acc>
+std::unique_ptr<plugin::Plan> MakeRows(const plugin::OpDesc& op, LeadsFunction leads, size_t line_axes,
+                                       LineFunction<Acc> line) {
+  std::vector<std::vector<int>> all;
+  for (size_t i = 0; i < op.inputs().size(); ++i) all.push_back(leads(op, i, op.outputs()[0].Rank()));
+  return std::make_unique<RowsPlan<Acc>>(op, std::move(all), line_axes, std::move(line));
+}
+template std::unique_ptr<plugin::Plan> MakeRows(const plugin::OpDesc&, LeadsFunction, size_t, LineFunction<float>);
+template std::unique_ptr<plugin::Plan> MakeRows(const plugin::OpDesc&, LeadsFunction, size_t, LineFunction<double>);
+template std::unique_ptr<plugin::Plan> MakeRows(const plugin::OpDesc&, LeadsFunction, size_t, LineFunction<int64_t>);
 
 }  // namespace cpu

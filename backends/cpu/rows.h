@@ -103,55 +103,43 @@ bool TakesTypes(const plugin::OpDesc& op) {
   }
 }
 
-// Loads, rounds and strides, of any kernel: `line` computes a line of each output from one of each operand.
 template <class Acc>
-class RowsPlan final : public plugin::HostPlan {
- public:
-  using Line = std::function<void(const Lines<Acc>& x, const Results<Acc>& y)>;
+using LineFunction = std::function<void(const Lines<Acc>& x, const Results<Acc>& y)>;
 
-  // `leads`: of each operand, as Kernel::Leads; `line_axes`: how many of the output's axes a line has.
-  RowsPlan(const plugin::OpDesc& op, std::vector<std::vector<int>> leads, size_t line_axes, Line line);
+using LeadsFunction = std::vector<int> (*)(const plugin::OpDesc& op, size_t input, int rank);  // as Kernel::Leads
 
- protected:
-  void Run(Pointers inputs, Pointers outputs) override;
+// Loads, rounds and strides, of any kernel: `line` computes a line of each output from one of each operand.
+// `line_axes`: how many of the output's axes a line has.
+template <class Acc>
+std::unique_ptr<plugin::Plan> MakeRows(const plugin::OpDesc& op, LeadsFunction leads, size_t line_axes,
+                                       LineFunction<Acc> line);
 
- private:
-  std::vector<Acc> LoadLine(size_t input, const std::vector<int64_t>& index, Pointers inputs) const;
-  void StoreLine(const plugin::Tensor& output, const std::vector<int64_t>& index, const std::vector<Acc>& y,
-                 std::byte* to) const;
-
-  const Line line_;
-  const std::vector<plugin::Tensor> inputs_, outputs_;
-  const std::vector<std::vector<int>> leads_;
-  const size_t first_;  // axis of a line
-  int64_t lines_ = 1;
-  int threads_ = 1;
-};
+// Parts that need no type of a kernel: compiled once, not for each kernel.
+bool HasF64(const plugin::OpDesc& op);
+bool IsOfIntegers(const plugin::OpDesc& op);
+std::string RowsWhyNot(const plugin::OpDesc& op, bool takes_types, size_t outputs);
+std::string RowsContract(bool is_f64, int math, bool by_place, const char* algorithm);
 
 // A kernel's entries in the table of implementations. What has an f64 operand is computed in f64, all else in f32.
 template <class Kernel>
 struct Rows {
   static bool IsF64(const plugin::OpDesc& op) {
-    if constexpr (requires { Kernel::kDoubles; }) return true;
-    return !op.AllTypes([](plugin::DType type) { return !(type == plugin::kF64); });
+    return requires {
+      Kernel::kDoubles;
+    }
+    || HasF64(op);
   }
   // Whether all operands are integers and the kernel computes these.
   static bool IsInteger(const plugin::OpDesc& op) {
     return requires {
       Kernel::kIntegers;
     }
-    &&op.AllTypes(plugin::IsInteger);
+    &&IsOfIntegers(op);
   }
   static std::string WhyNot(const plugin::OpDesc& op) {
     Kernel::IgnoreShapes(op);
     const Kernel read(op);
-    if (!IsInteger(op) && !TakesTypes<Kernel>(op))
-      return fmt::format("{} does not compute {}", op.name(), op.DTypesText());
-    if (op.outputs().size() != OutputsOf<Kernel>(op)) {
-      return fmt::format("{} has {} outputs with these attributes, not {}", op.name(), OutputsOf<Kernel>(op),
-                         op.outputs().size());
-    }
-    return op.outputs()[0].Elements() == 0 ? op.name() + " of an empty extent" : "";
+    return RowsWhyNot(op, IsInteger(op) || TakesTypes<Kernel>(op), OutputsOf<Kernel>(op));
   }
   static std::string Contract(const plugin::OpDesc& op) {
     if (IsInteger(op)) return "acc=i32;det=yes;batchinv=yes";
@@ -163,10 +151,9 @@ struct Rows {
     }
     bool by_place = false;
     if constexpr (requires { Kernel::kOrderByPlace; }) by_place = Kernel::kOrderByPlace;
-    std::string contract =
-        fmt::format("{};math={};det=yes;batchinv={}", IsF64(op) ? "f64" : "f32acc", math, by_place ? "no" : "yes");
-    if constexpr (requires { Kernel::kAlgorithm; }) contract += fmt::format(";alg={}", Kernel::kAlgorithm);
-    return contract;
+    const char* algorithm = nullptr;
+    if constexpr (requires { Kernel::kAlgorithm; }) algorithm = Kernel::kAlgorithm;
+    return RowsContract(IsF64(op), math, by_place, algorithm);
   }
   static std::unique_ptr<plugin::Plan> Create(plugin::HostDevice&, const plugin::OpDesc& op) {
     if constexpr (requires { Kernel::kIntegers; }) {
@@ -179,8 +166,6 @@ struct Rows {
  private:
   template <class Acc>
   static std::unique_ptr<plugin::Plan> CreateAs(const plugin::OpDesc& op) {
-    std::vector<std::vector<int>> leads;
-    for (size_t i = 0; i < op.inputs().size(); ++i) leads.push_back(LeadsOf<Kernel>(op, i, op.outputs()[0].Rank()));
     const auto line = [kernel = Kernel(op)](const Lines<Acc>& x, const Results<Acc>& y) {
       if constexpr (requires { kernel.template Line<Acc>(x, y); }) {
         kernel.template Line<Acc>(x, y);
@@ -188,7 +173,7 @@ struct Rows {
         kernel.template Line<Acc>(x, y[0]);
       }
     };
-    return std::make_unique<RowsPlan<Acc>>(op, std::move(leads), LineAxes<Kernel>(op), line);
+    return MakeRows<Acc>(op, LeadsOf<Kernel>, LineAxes<Kernel>(op), line);
   }
 };
 
