@@ -218,7 +218,7 @@ class Conform(OwnFolder):
         self.assay("conform", code=2)  # of which backend?
 
     def test_profiles_are_listed(self):
-        self.assertEqual(self.assay("list", "profiles").stdout.splitlines(), ["conformance-1.0", "conformance-2.0 (draft)"])
+        self.assertEqual(self.assay("list", "profiles").stdout.splitlines(), ["conformance-1.0", "conformance-2.0"])
 
 
 class Shipped(OwnFolder):
