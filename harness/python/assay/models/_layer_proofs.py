@@ -135,7 +135,7 @@ def _batch_norm(input, weight=None, bias=None, running_mean=None, running_var=No
 
 
 def _averaged(old: Any, new: Any, allowed: Any, momentum: float) -> tuple[Any, Any]:
-    """What is kept of all batches so far."""
+    """The average over all batches so far, and what it may be off."""
     kept, new, allowed = (1 - momentum) * old.astype("f8"), momentum * new, momentum * allowed
     return kept + new, allowed + 2 * _U * (abs(kept) + abs(new))
 
