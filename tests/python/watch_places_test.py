@@ -63,6 +63,46 @@ class Places(unittest.TestCase):
 
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
+class Running(unittest.TestCase):
+    """Statistics of all batches so far, which a batch norm in training changes where they are."""
+
+    def watched(self, shape, change, calls=4, dtype=None):
+        norm, seen = torch.nn.BatchNorm2d(shape[1], momentum=0.3), []
+
+        class Off(Changed):
+            def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+                made = function(*args, **(kwargs or {}))
+                if function._schema.name == "aten::native_batch_norm":
+                    seen.append(made)
+                    if len(seen) > 1:
+                        change(args[3], args[4])
+                return made
+
+        with Off("", None), assay.watch() as w, torch.no_grad():
+            for _ in range(calls):
+                norm(torch.randn(shape).to(dtype or torch.float32))
+        return [node for node in w.nodes if node.op == "aten::native_batch_norm"], w
+
+    def test_right_ones(self):
+        for shape in ((4, 8, 6, 6), (2, 3, 40, 40), (2, 1, 1, 1)):
+            nodes, w = self.watched(shape, lambda mean, var: None)
+            self.assertEqual([node.verdict for node in nodes if node.failed], [], str(w))
+        self.assertEqual([node.judged for node in self.watched((4, 8, 6, 6), lambda mean, var: None)[0]][-3:], [4 * 8 * 36, 16, 16])
+
+    def test_wrong_ones(self):
+        """Not updated, of the biased variance, or off in one channel: named in each call from the second on."""
+        def kept(mean, var): mean.copy_(mean * 0.99)
+
+        def biased(mean, var): var.mul_(143 / 144)
+
+        def one(mean, var): mean[3] += 1e-4
+
+        for change in (kept, biased, one):
+            nodes, w = self.watched((4, 8, 6, 6), change)
+            self.assertEqual(sorted({node.index for node in nodes if node.failed}), sorted({node.index for node in nodes})[1:], (change.__name__, str(w)))
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
 class Joined(unittest.TestCase):
     def test_the_worst_slice(self):
         """Slices that all pass have together the grade of the worst one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Iterable, Optional, Sequence
+from typing import Any, Callable, Iterable, Iterator, Optional, Sequence
 
 from .._namespace import TRACED as xp
 from ._rules import FORMULAS, RULES, Answer, Question, Unjudged, accepted, formula, rule, traced
@@ -133,6 +133,23 @@ def _statistics(input, eps):
 _MOST_OF_STATISTICS = 1 << 16  # elements of an operand: the bounds of longer sums would let any statistics pass
 
 
+def _running(arguments: Any, kept: Sequence[Any]) -> Iterator[Question]:
+    """About the statistics of all batches so far, which a batch norm in training changes where they are."""
+    x, count = arguments["input"], arguments["input"].numel() // arguments["input"].shape[1]
+    if len(kept) < 2 or kept[0] is None or kept[1] is None or count < 2:
+        return
+    old = [arguments[name] for name in ("running_mean", "running_var")]
+    yield traced(_running_statistics, {"input": x.to(old[0].dtype), "mean": old[0], "var": old[1], "momentum": arguments["momentum"]}, kept)
+
+
+def _running_statistics(input, mean, var, momentum):
+    axes = (0, *range(2, input.ndim))
+    deviation = input - xp.mean(input, axis=axes, keepdims=True)
+    count = math.prod(input.shape[axis] for axis in axes)
+    return (xp.mean(input, axis=axes) * momentum + mean * (1 - momentum),
+            xp.sum(deviation * deviation, axis=axes) * (momentum / (count - 1)) + var * (1 - momentum))
+
+
 def _judge_statistics(name: str) -> None:
     """Adds a question about what a gradient reads later, which would be right by wrong ones."""
     usual = RULES[name]
@@ -141,6 +158,7 @@ def _judge_statistics(name: str) -> None:
         yield from usual(arguments, outputs)
         if arguments["training"] and outputs[1].numel() > 0 and arguments["input"].numel() <= _MOST_OF_STATISTICS:
             yield traced(_statistics, {"input": arguments["input"].to(outputs[1].dtype), "eps": arguments["eps"]}, outputs[1:3])
+            yield from _running(arguments, outputs[3:])
     RULES[name] = both
 
 

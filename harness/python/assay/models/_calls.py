@@ -107,6 +107,10 @@ def _form(function: Any) -> _Form:
                  defaults)
 
 
+STATISTICS = ("running_mean", "running_var")
+KEEP_STATISTICS = ("native_batch_norm", "_native_batch_norm_legit")
+
+
 class Call:
     """Made before the function runs: operands that it writes into are copied then."""
 
@@ -125,19 +129,24 @@ class Call:
         if self.written:
             memory = {each.untyped_storage()._cdata for each in self.written}
             arguments = {name: _apart(value, memory) for name, value in arguments.items()}
+        self.statistics: list[Any] = []  # of a batch norm, which it changes without saying so in its schema
+        if form.base in KEEP_STATISTICS and arguments.get("training"):
+            self.statistics = self.written or [arguments[name] for name in STATISTICS]
+            arguments.update({name: value.clone() for name in STATISTICS if (value := arguments[name]) is not None})
         self.arguments = Defaults(arguments, form.defaults)
 
     def copied(self) -> Call:
         """The call with operands on the host that nobody writes into."""
         copy = object.__new__(Call)
         copy.name, copy.base, copy.overload, copy.written = self.name, self.base, self.overload, on_host(self.written)
+        copy.statistics = on_host(self.statistics)
         copy.arguments = Defaults({name: on_host(value) for name, value in self.arguments.items()}, self.arguments.defaults)
         return copy
 
     def part(self, arguments: Defaults) -> Call:
         """A call with a part of the operands."""
         part = object.__new__(Call)
-        part.name, part.base, part.overload, part.written, part.arguments = self.name, self.base, self.overload, [], arguments
+        part.name, part.base, part.overload, part.written, part.statistics, part.arguments = self.name, self.base, self.overload, [], [], arguments
         return part
 
     def outputs(self, result: Any) -> list[Any]:
@@ -145,7 +154,7 @@ class Call:
             return [result]
         flat = list(result) if isinstance(result, (list, tuple)) else [result]
         flat = [each for each in flat if is_tensor(each) or each is None]
-        return flat if any(map(is_tensor, flat)) else self.written
+        return [*flat, *self.statistics] if any(map(is_tensor, flat)) else self.written
 
     def answers(self, result: Any) -> Iterator[Answer]:
         """Raises Unjudged where there is no rule, or it does not take these arguments."""

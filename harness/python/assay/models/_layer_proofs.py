@@ -115,7 +115,7 @@ def _channels(values: Any, x: Any) -> Any:
     return values.astype("f8").reshape(1, -1, *(1,) * (x.ndim - 2))
 
 
-@bounded("native_batch_norm", groups=((0,), (1, 2)))
+@bounded("native_batch_norm", groups=((0,), (1, 2), (3, 4)))
 def _batch_norm(input, weight=None, bias=None, running_mean=None, running_var=None, training=False, momentum=0.1, eps=1e-5):
     import numpy
     if not training:
@@ -123,10 +123,21 @@ def _batch_norm(input, weight=None, bias=None, running_mean=None, running_var=No
     x, axes = input.astype("f8"), (0, *range(2, input.ndim))
     n, mean = x.size // x.shape[1], x.mean(axes, keepdims=True)
     deviation = x - mean
-    scale = 1 / numpy.sqrt((deviation * deviation).mean(axes, keepdims=True) + eps)
+    variance = (deviation * deviation).mean(axes, keepdims=True)
+    scale = 1 / numpy.sqrt(variance + eps)
     y = _affine(deviation * scale, _size_of_norm(x, deviation, scale, axes, n), None if weight is None else _channels(weight, x),
                 None if bias is None else _channels(bias, x))
-    return [y, (mean.reshape(-1), _share(n) * abs(x).mean(axes)), (scale.reshape(-1), (_share((n + 1) / 2) * scale).reshape(-1))]
+    found = [y, (mean.reshape(-1), _share(n) * abs(x).mean(axes)), (scale.reshape(-1), (_share((n + 1) / 2) * scale).reshape(-1))]
+    if running_mean is None or running_var is None or n < 2:
+        return [*found, None, None]
+    variance = variance.reshape(-1) * (n / (n - 1))
+    return [*found, _averaged(running_mean, *found[1], momentum), _averaged(running_var, variance, _share(n + 1) * variance, momentum)]
+
+
+def _averaged(old: Any, new: Any, allowed: Any, momentum: float) -> tuple[Any, Any]:
+    """The average over all batches so far, and what it may be off."""
+    kept, new, allowed = (1 - momentum) * old.astype("f8"), momentum * new, momentum * allowed
+    return kept + new, allowed + 2 * _U * (abs(kept) + abs(new))
 
 
 def _size_of_norm(x: Any, deviation: Any, scale: Any, axes: Any, n: int) -> Any:

@@ -6,7 +6,7 @@ import math
 from collections import deque
 from typing import Any, NamedTuple, Optional, Sequence
 
-from ._calls import Call, _form, full_name
+from ._calls import KEEP_STATISTICS, STATISTICS, Call, _form, full_name
 from ._proofs import PROOFS, _OVERLOADS, _PLACES
 from ._records import Proven
 from ._rules import Unjudged, accepted
@@ -52,6 +52,8 @@ class Plan:
         self.is_small = form.base in STACKED and size <= _MOST_ELEMENTS
         if not self.is_small and (size > self.proof.most or any(is_written for _, _, is_written, _ in form.arguments)):
             raise Unjudged("a call that writes, or too large a one")
+        changed = form.base in KEEP_STATISTICS and arguments["training"]
+        self.changed: list[int] = [arguments[name].place for name in STATISTICS if type(arguments[name]) is _Slot] if changed else []  # operands
         self.shape: tuple[int, ...] = ()  # of the first result, known with the first call, as its type is
         self.type: Any = None
         self.bytes = 4 * size  # of its operands
@@ -111,7 +113,7 @@ class Plan:
         return True if not self.proof.is_exact or numpy.isfinite(output).all() else None
 
     def is_right(self, arrays: Sequence[Any], outputs: Sequence[Any]) -> Optional[bool]:
-        """Whether the results of one call are right, in the manner of `are_right`."""
+        """Whether the results of one call are right, in the manner of `are_right`. Behind its operands stand those that it has changed."""
         import numpy
         try:
             with numpy.errstate(all="ignore"):
@@ -126,6 +128,14 @@ class Plan:
         import torch
         tensors = [torch.from_numpy(each[row:row + 1].copy()).reshape(each.shape[1:]) for each in self.buffers]
         return Call(self.function, self.filled(self.args, tensors), self.filled(self.kwargs, tensors)), tensors[-1]
+
+    def call_of(self, arrays: Sequence[Any]) -> Call:
+        """A large call that was made with these operands."""
+        import torch
+        tensors = [torch.from_numpy(each) for each in arrays]
+        call = Call(self.function, self.filled(self.args, tensors), self.filled(self.kwargs, tensors))
+        call.statistics = tensors[len(self.shapes):]
+        return call
 
     def stays_finite(self, arrays: Sequence[Any]) -> bool:
         """Whether a right result with NaN or infinities has them from its operands."""

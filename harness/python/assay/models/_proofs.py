@@ -72,7 +72,8 @@ def bounded(*names: str, groups: tuple[tuple[int, ...], ...] = ((0,),)) -> Calla
     from that before it is rounded."""
     def is_right(outputs: Sequence[Any], found: Any) -> bool:
         places = [place for group in groups for place in group]
-        return all(outputs[place] is None or is_allowed(outputs[place], *given) for place, given in zip(places, found, strict=True))
+        return all(place >= len(outputs) or outputs[place] is None or given is not None and is_allowed(outputs[place], *given)
+                   for place, given in zip(places, found, strict=True))
     return _adds(is_right, *names, groups=groups, most=1 << 20, is_layer=True)
 
 

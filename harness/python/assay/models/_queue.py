@@ -57,7 +57,11 @@ class Queue:
             if plan.failures > MOST_FAILURES:
                 return plan, []
             if not plan.is_small:
-                return plan, self.arrays(tensors)
+                arrays = self.arrays(tensors)
+                arrays += [arrays[place] for place in plan.changed]
+                for place in plan.changed:
+                    arrays[place] = arrays[place].copy()
+                return plan, arrays
             if not plan.buffers:
                 for array in self.arrays(tensors):
                     plan.add_buffer(array)
@@ -133,7 +137,7 @@ class Queue:
         """Records of a large call's results; none: nobody knows that they are right."""
         outputs = [result] if is_tensor(result) else result
         try:
-            made = [None if each is None else self.arrays((each,))[0] for each in outputs]
+            made = [None if each is None else self.arrays((each,))[0] for each in outputs] + arrays[len(plan.shapes):]
         except Exception:  # no tensor that NumPy can read
             return []
         if plan.type is None:
@@ -143,7 +147,7 @@ class Queue:
             return []
         plan.failures = 0
         is_finite = is_right or plan.stays_finite(arrays)
-        sizes = [sum([made[place].size for place in group if made[place] is not None]) for group in plan.proof.groups]
+        sizes = [sum([made[place].size for place in group if place < len(made) and made[place] is not None]) for group in plan.proof.groups]
         number = self.records.number
         return [(index, number(site), number(plan.proven(size)), is_finite) for size in sizes if size]
 

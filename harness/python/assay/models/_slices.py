@@ -68,7 +68,7 @@ def _of_sums(arguments: Mapping[str, Any], outputs: Sequence[Any]) -> Any:
 def _of_channels(arguments: Mapping[str, Any], outputs: Sequence[Any]) -> Any:
     if arguments["input"].shape[1] < 2:
         return None
-    return {"input": 1, "weight": 0, "bias": 0, "running_mean": 0, "running_var": 0, "grad_out": 1, "save_mean": 0, "save_invstd": 0}, [1, 0, 0]
+    return {"input": 1, "weight": 0, "bias": 0, "running_mean": 0, "running_var": 0, "grad_out": 1, "save_mean": 0, "save_invstd": 0}, [1, 0, 0, 0, 0]
 
 
 def _of_images(arguments: Mapping[str, Any], outputs: Sequence[Any]) -> Any:

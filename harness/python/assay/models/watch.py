@@ -232,7 +232,8 @@ class Watch:
             if records := queue.prove(plan, index, site, arrays, result):  # type: ignore[union-attr]
                 self._background.put_result((records, "", 0.0))
             else:
-                self._count(self._attempt(plan.function, lambda: self._judge_soon(plan.function, index, site, Call(plan.function, args, kwargs), result)))
+                self._count(self._attempt(plan.function, lambda: self._judge_soon(
+                    plan.function, index, site, plan.call_of(arrays) if plan.changed else Call(plan.function, args, kwargs), result)))
             self._take(False)
         else:
             try:
@@ -286,7 +287,7 @@ class Watch:
             with without_modes():
                 if (is_finite := prove(proof, call, outputs)) is None:
                     return []
-                sizes = [sum([outputs[place].numel() for place in group if outputs[place] is not None]) for group in proof.groups]
+                sizes = [sum([outputs[place].numel() for place in group if place < len(outputs) and outputs[place] is not None]) for group in proof.groups]
                 is_finite = is_finite or stays_finite(call, result)
                 return [Node(index, full_name(call.base), site, tuple(first.shape), str(first.dtype)[6:], "pass", "bit_exact" if proof.is_exact else "within_class",
                              "", 0.0 if proof.is_exact else None, None, None, is_finite, size, size) for size in sizes if size]
