@@ -34,12 +34,13 @@ void ComputeExponentials() {
 }
 
 constexpr int64_t kElements = int64_t{1} << 18;
+constexpr double kMostSteps = 1 << 26;  // of a case: fewer elements are computed where each has many terms
 constexpr double kMostExponentials = 8;
 constexpr const char* kName = "formula_{}_{}";  // operator, elements of a line
 
 // In its first list of types, with all attributes at their defaults: the last axis as long as a line, the first one as
-// long as makes kElements of both, others as short as they can be. An error: the operator has no such case.
-Result<Problem> BindLines(const FormulaOperator& op, int64_t line) {
+// long as makes `elements` of both, others as short as they can be. An error: the operator has no such case.
+Result<Problem> BindLines(const FormulaOperator& op, int64_t line, int64_t elements) {
   std::vector<std::string> axes;
   for (const AttrDef& attr : op.schema().attrs) {
     if (attr.default_value.empty()) axes.push_back(attr.key);
@@ -47,7 +48,7 @@ Result<Problem> BindLines(const FormulaOperator& op, int64_t line) {
   CaseSpec spec{.op = op.schema().op, .dtypes = op.types()[0], .attrs = {}, .fill = "normal", .seed = 0};
   for (const std::string& axis : axes) {
     const bool is_first = axis == axes.front(), is_last = axis == axes.back();
-    const int64_t first = is_last ? kElements : kElements / line;  // a single axis has them all
+    const int64_t first = is_last ? elements : std::max<int64_t>(1, elements / line);  // a single axis has them all
     spec.attrs.emplace_back(axis, std::to_string(is_first ? first : is_last ? line : 1));
   }
   return op.Bind(spec);
@@ -78,11 +79,15 @@ void ForEachCase(const Visit& visit) {
   for (const FormulaOperator* formula : AllFormulas()) {
     std::string known;
     for (const int64_t line : {1024, 65536}) {
-      const Result<Problem> problem = BindLines(*formula, line);
-      if (!problem || problem->spec.Id() == known) continue;  // one axis has no lines
-      known = problem->spec.Id();
-      const auto one = std::make_shared<FormulaCase>(*formula, *problem);
-      if (one->steps() > 0) visit(fmt::format(fmt::runtime(kName), formula->schema().op, line), one);
+      for (int64_t elements = kElements; elements >= line; elements /= 16) {
+        const Result<Problem> problem = BindLines(*formula, line, elements);
+        if (!problem || problem->spec.Id() == known) break;  // one axis has no lines
+        const auto one = std::make_shared<FormulaCase>(*formula, *problem);
+        if (one->steps() > kMostSteps) continue;
+        known = problem->spec.Id();
+        if (one->steps() > 0) visit(fmt::format(fmt::runtime(kName), formula->schema().op, line), one);
+        break;
+      }
     }
   }
 }
