@@ -4,10 +4,12 @@
 // time as well. All operators that are formulas are measured, without a line of their own. Freed memory is kept, as the
 // program keeps it.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <vector>
 
@@ -73,6 +75,22 @@ class FormulaCase {
   double steps_ = 0;
 };
 
+constexpr rlim_t kMostBytes = rlim_t{6} << 30;
+
+// Null: so many elements have too many steps, or need too much memory, as kernels of conv_transpose as wide as a line.
+std::shared_ptr<FormulaCase> MakeCase(const FormulaOperator& op, const Problem& problem) try {
+  auto made = std::make_shared<FormulaCase>(op, problem);
+  return made->steps() > kMostSteps ? nullptr : made;
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+Result<Problem> TryLines(const FormulaOperator& op, int64_t line, int64_t elements) try {
+  return BindLines(op, line, elements);
+} catch (const std::bad_alloc&) {
+  return UsageError("it takes too much memory");
+}
+
 // Calls visit(name, case) for every operator that is a formula and maps something, with short lines and long ones.
 template <class Visit>
 void ForEachCase(const Visit& visit) {
@@ -80,10 +98,10 @@ void ForEachCase(const Visit& visit) {
     std::string known;
     for (const int64_t line : {1024, 65536}) {
       for (int64_t elements = kElements; elements >= line; elements /= 16) {
-        const Result<Problem> problem = BindLines(*formula, line, elements);
+        const Result<Problem> problem = TryLines(*formula, line, elements);
         if (!problem || problem->spec.Id() == known) break;  // one axis has no lines
-        const auto one = std::make_shared<FormulaCase>(*formula, *problem);
-        if (one->steps() > kMostSteps) continue;
+        const auto one = MakeCase(*formula, *problem);
+        if (one == nullptr) continue;
         known = problem->spec.Id();
         if (one->steps() > 0) visit(fmt::format(fmt::runtime(kName), formula->schema().op, line), one);
         break;
@@ -113,6 +131,8 @@ void CheckTargets(bench::Targets& targets) {
 }  // namespace assay
 
 int main(int argc, char** argv) {
+  const rlimit limit = {assay::kMostBytes, assay::kMostBytes};
+  setrlimit(RLIMIT_AS, &limit);
   assay::KeepFreedMemory();
   assay::SetThreadCount(1);
   assay::RegisterBenchmarks();
