@@ -36,9 +36,11 @@ std::string SuiteScale::Text() const {
 }
 
 Result<int64_t> ParseScale(std::string_view text) {
+  if (text == "1") return 1;
   const auto divisor = text.starts_with("1/") ? ParseNumber<int64_t>(text.substr(2)) : std::nullopt;
   if (divisor && *divisor >= 1 && *divisor <= kMostDivided) return *divisor;
-  return UsageError(fmt::format("'{}' is no scale; give 1/2, 1/8 or another 1/N with N up to {}", text, kMostDivided));
+  return UsageError(
+      fmt::format("'{}' is no scale; give 1/2, 1/8 or another 1/N with N up to {}, or 1", text, kMostDivided));
 }
 
 int64_t DivideExtent(int64_t extent, int64_t divisor) {

@@ -15,6 +15,8 @@ namespace {
 
 using namespace formula;  // NOLINT: formulas read better without
 
+constexpr int64_t kMostPairs = 60'000'000;  // of places, each of which a formula keeps
+
 // The value, and room for as many units of roundoff of the sum of `sizes`: that is added, which rounds, and taken off
 // again. The error of the sum itself is that of one number, so that it cancels.
 Expr WithRoom(Expr value, double roundings, Expr sizes, const Axis& along) {
@@ -39,6 +41,8 @@ void Stft(Definition& d) {
   if (d.RefuseIf(hop < 1, "hop must be at least 1")) return;
   if (d.RefuseIf(n.extent > l.extent, "n must not be more than l: a signal has no frame then")) return;
   const Axis frames = d.FixedAxis("(l-n)/hop+1", (l.extent - n.extent) / hop + 1);
+  if (d.RefuseIf(frames.extent > kMostPairs / n.extent, "n times the number of frames must be at most 60 million"))
+    return;
   const Axis bins = d.FixedAxis("n/2+1", n.extent / 2 + 1), parts = d.FixedAxis("2", 2);
   const Expr x = d.In("x", b + l), window = d.In("window", n, Role::kWeight);
   Graph& graph = *x.graph;
@@ -62,6 +66,8 @@ void Stft(Definition& d) {
 void FftConv(Definition& d) {
   d.SetDoc("y[t] = the sum over j of kernel[j] x[t - j], from j = 0 to t: a causal convolution as long as its signal");
   const Axis b = d.Axis("b", "batches"), c = d.Axis("c", "channels"), l = d.Axis("l", "positions", 1);
+  if (d.RefuseIf(l.extent > kMostPairs / l.extent, "l must be at most 7745, as the formula has each pair of positions"))
+    return;
   const Axis back = d.FixedAxis("l*1", l.extent);
   const Expr x = d.In("x", b + c + l), kernel = d.In("kernel", c + l);
   std::vector<int64_t> places;

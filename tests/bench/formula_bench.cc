@@ -4,10 +4,12 @@
 // time as well. All operators that are formulas are measured, without a line of their own. Freed memory is kept, as the
 // program keeps it.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <vector>
 
@@ -34,12 +36,13 @@ void ComputeExponentials() {
 }
 
 constexpr int64_t kElements = int64_t{1} << 18;
+constexpr double kMostSteps = 1 << 26;  // of a case: fewer elements are computed where each has many terms
 constexpr double kMostExponentials = 8;
 constexpr const char* kName = "formula_{}_{}";  // operator, elements of a line
 
 // In its first list of types, with all attributes at their defaults: the last axis as long as a line, the first one as
-// long as makes kElements of both, others as short as they can be. An error: the operator has no such case.
-Result<Problem> BindLines(const FormulaOperator& op, int64_t line) {
+// long as makes `elements` of both, others as short as they can be. An error: the operator has no such case.
+Result<Problem> BindLines(const FormulaOperator& op, int64_t line, int64_t elements) {
   std::vector<std::string> axes;
   for (const AttrDef& attr : op.schema().attrs) {
     if (attr.default_value.empty()) axes.push_back(attr.key);
@@ -47,7 +50,7 @@ Result<Problem> BindLines(const FormulaOperator& op, int64_t line) {
   CaseSpec spec{.op = op.schema().op, .dtypes = op.types()[0], .attrs = {}, .fill = "normal", .seed = 0};
   for (const std::string& axis : axes) {
     const bool is_first = axis == axes.front(), is_last = axis == axes.back();
-    const int64_t first = is_last ? kElements : kElements / line;  // a single axis has them all
+    const int64_t first = is_last ? elements : std::max<int64_t>(1, elements / line);  // a single axis has them all
     spec.attrs.emplace_back(axis, std::to_string(is_first ? first : is_last ? line : 1));
   }
   return op.Bind(spec);
@@ -72,17 +75,37 @@ class FormulaCase {
   double steps_ = 0;
 };
 
+constexpr rlim_t kMostBytes = rlim_t{6} << 30;
+
+// Null: so many elements have too many steps, or need too much memory, as kernels of conv_transpose as wide as a line.
+std::shared_ptr<FormulaCase> MakeCase(const FormulaOperator& op, const Problem& problem) try {
+  auto made = std::make_shared<FormulaCase>(op, problem);
+  return made->steps() > kMostSteps ? nullptr : made;
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+Result<Problem> TryLines(const FormulaOperator& op, int64_t line, int64_t elements) try {
+  return BindLines(op, line, elements);
+} catch (const std::bad_alloc&) {
+  return UsageError("it takes too much memory");
+}
+
 // Calls visit(name, case) for every operator that is a formula and maps something, with short lines and long ones.
 template <class Visit>
 void ForEachCase(const Visit& visit) {
   for (const FormulaOperator* formula : AllFormulas()) {
     std::string known;
     for (const int64_t line : {1024, 65536}) {
-      const Result<Problem> problem = BindLines(*formula, line);
-      if (!problem || problem->spec.Id() == known) continue;  // one axis has no lines
-      known = problem->spec.Id();
-      const auto one = std::make_shared<FormulaCase>(*formula, *problem);
-      if (one->steps() > 0) visit(fmt::format(fmt::runtime(kName), formula->schema().op, line), one);
+      for (int64_t elements = kElements; elements >= line; elements /= 16) {
+        const Result<Problem> problem = TryLines(*formula, line, elements);
+        if (!problem || problem->spec.Id() == known) break;  // one axis has no lines
+        const auto one = MakeCase(*formula, *problem);
+        if (one == nullptr) continue;
+        known = problem->spec.Id();
+        if (one->steps() > 0) visit(fmt::format(fmt::runtime(kName), formula->schema().op, line), one);
+        break;
+      }
     }
   }
 }
@@ -108,6 +131,8 @@ void CheckTargets(bench::Targets& targets) {
 }  // namespace assay
 
 int main(int argc, char** argv) {
+  const rlimit limit = {assay::kMostBytes, assay::kMostBytes};
+  setrlimit(RLIMIT_AS, &limit);
   assay::KeepFreedMemory();
   assay::SetThreadCount(1);
   assay::RegisterBenchmarks();

@@ -199,6 +199,8 @@ TEST(Networks, StatesGoThroughSequences) {
   EXPECT_FALSE(TryBind("gated_delta_rule/f32/b=1,h=1,l=17,d=1,dv=1/fill=normal/seed=0"));
   ExpectNear(ResultOf("associative_scan/f32/rows=1,n=3", {{9, 2, 3}, {1, 1, 1}}), {1, 3, 10});
   ExpectNear(ResultOf("fft_conv/f32/b=1,c=1,l=3", {{1, 10, 100}, {2, 3, 4}}), {2, 23, 234});
+  EXPECT_FALSE(TryBind("fft_conv/f32/b=1,c=1,l=3000000/fill=normal/seed=0"));
+  EXPECT_FALSE(TryBind("stft/f32/b=1,l=3000000,n=1000000/fill=normal/seed=0"));
   // Two frames: bins 0 to 2 of (1, 2, 3, 4) and (3, 4, 5, 6) times 1, 1, 1, 2.
   ExpectNear(ResultOf("stft/f32/b=1,l=6,n=4,hop=2", {{1, 2, 3, 4, 5, 6}, {1, 1, 1, 2}}),
              {14, 0, -2, 6, -6, 0, 24, 0, -2, 8, -8, 0});

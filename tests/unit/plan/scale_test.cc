@@ -15,6 +15,7 @@ using ::testing::HasSubstr;
 TEST(Scale, IsOneOverANumber) {
   EXPECT_EQ(ParseScale("1/8").value(), 8);
   EXPECT_EQ(ParseScale("1/1").value(), 1);
+  EXPECT_EQ(ParseScale("1").value(), 1);
   for (const char* bad : {"8", "1/0", "2/8", "1/", "1/x", "0.125", "1/-8", "1/2000", ""}) {
     const auto scale = ParseScale(bad);
     ASSERT_FALSE(scale) << bad;

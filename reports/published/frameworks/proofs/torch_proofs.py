@@ -80,7 +80,7 @@ exact = dy.double().sum(0)
 k = (dbeta - exact).abs().argmax()
 print(f"native_layer_norm_backward bfloat16, weight float32: dbeta {dbeta.dtype} {dbeta[k].item()} exact: {exact[k].item():.6g}")
 
-y = F.lp_pool2d(torch.ones(1, 1, 3, 3), 1, 2, 2, ceil_mode=True)
+y = torch.nn.functional.lp_pool2d(torch.ones(1, 1, 3, 3), 1, 2, 2, ceil_mode=True)
 print("F.lp_pool2d of 3 x 3 ones, norm 1, windows of 2 x 2, ceil_mode:", y.flatten().tolist(), "exact: [4.0, 2.0, 2.0, 1.0]")
 
 # From here on: what torch.compile needs a C++ compiler for.
