@@ -5,8 +5,8 @@ namespace gpu {
 
 Backend::Backend(std::vector<Traits> (*find)(), std::span<const Row> libraries)
     : find_(find),
-      rows_(plugin::JoinRows<Row>({AttentionRows(), ConvRows(), FftRows(), LineRows(), MatmulRows(), PointRows(),
-                                   ReduceRows(), SoftmaxRows(), libraries})) {}
+      rows_(plugin::JoinRows<Row>({AttentionRows(), ConvRows(), FftRows(), LineRows(), MatmulRows(), OperandRows(),
+                                   PointRows(), ReduceRows(), SoftmaxRows(), libraries})) {}
 
 std::vector<plugin::DeviceInfo> Backend::Devices() {
   traits_ = find_();

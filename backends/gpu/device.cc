@@ -30,9 +30,14 @@ std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const
 }
 
 std::vector<plugin::Capability> Device::Capabilities() {
-  return plugin::CapabilitiesOf(rows_, [this](plugin::DType type) {
+  // Matrix units are asked for products of fp8; kernels take such codes apart by themselves.
+  std::vector<Row> products, others;
+  for (const Row& row : rows_) (std::string_view(row.op) == "matmul" ? products : others).push_back(row);
+  auto listed = plugin::CapabilitiesOf(std::span<const Row>(products), [this](plugin::DType type) {
     return traits_.has_fp8 || (type != plugin::kE4M3 && type != plugin::kE5M2);
   });
+  for (auto& one : plugin::CapabilitiesOf(std::span<const Row>(others))) listed.push_back(std::move(one));
+  return listed;
 }
 
 // A thread writes what it has read itself.

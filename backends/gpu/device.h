@@ -24,6 +24,7 @@ std::span<const Row> AttentionRows();
 std::span<const Row> ConvRows();
 std::span<const Row> FftRows();
 std::span<const Row> LineRows();
+std::span<const Row> OperandRows();
 std::span<const Row> PointRows();
 
 class DeviceBuffer : public plugin::Buffer {

@@ -4,20 +4,24 @@
 #include <array>
 #include <utility>
 
+#include "backends/common/float8.h"
 #include "backends/common/status.h"
 
 namespace gpu {
 namespace {
 
 // A mask of truth values is read as bytes.
-constexpr std::array<std::pair<plugin::DType, Tag>, 8> kTags{{{plugin::kF64, Tag::kF64},
-                                                              {plugin::kF32, Tag::kF32},
-                                                              {plugin::kF16, Tag::kF16},
-                                                              {plugin::kBF16, Tag::kBF16},
-                                                              {plugin::kI8, Tag::kI8},
-                                                              {plugin::kI32, Tag::kI32},
-                                                              {plugin::kI64, Tag::kI64},
-                                                              {plugin::kBool8, Tag::kI8}}};
+constexpr std::array<std::pair<plugin::DType, Tag>, 11> kTags{{{plugin::kF64, Tag::kF64},
+                                                               {plugin::kF32, Tag::kF32},
+                                                               {plugin::kF16, Tag::kF16},
+                                                               {plugin::kBF16, Tag::kBF16},
+                                                               {plugin::kI8, Tag::kI8},
+                                                               {plugin::kI32, Tag::kI32},
+                                                               {plugin::kI64, Tag::kI64},
+                                                               {plugin::kBool8, Tag::kI8},
+                                                               {plugin::kU8, Tag::kU8},
+                                                               {plugin::kE4M3, Tag::kE4M3},
+                                                               {plugin::kE5M2, Tag::kE5M2}}};
 
 }  // namespace
 

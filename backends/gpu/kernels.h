@@ -9,6 +9,7 @@
 #include "backends/gpu/device/fft_params.h"
 #include "backends/gpu/device/line_params.h"
 #include "backends/gpu/device/matmul_params.h"
+#include "backends/gpu/device/operand_params.h"
 #include "backends/gpu/device/reduce_params.h"
 
 namespace gpu {
@@ -30,6 +31,8 @@ void LaunchFinishReduce(Tag x, const ReduceParams& params, void* stream);
 void LaunchSoftmax(Tag x, bool online, const SoftmaxParams& params, void* stream);
 
 void LaunchLines(LineKernel kernel, bool wide, const LineParams& params, void* stream);
+
+void LaunchOperands(OperandKernel kernel, bool wide, const OperandParams& params, void* stream);
 
 void LaunchPoints(bool wide, const PointParams& params, void* stream);
 

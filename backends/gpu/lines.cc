@@ -18,7 +18,7 @@ bool IsWide(const plugin::OpDesc& op) {
 }
 
 bool HasEps(const plugin::OpDesc& op) {
-  return op.name() != "softmax_backward";
+  return op.name() != "softmax_backward" && op.name() != "log_softmax_backward";
 }
 
 size_t OutputsOf(const plugin::OpDesc& op) {
@@ -71,8 +71,9 @@ std::string LinesWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   return BlocksWhyNot(traits, static_cast<double>(y.Elements() / y.shape.back()), kReduceThreads);
 }
 
-std::string LinesContract(const Traits&, const plugin::OpDesc& op) {
-  return ContractText(TagOf(op.inputs()[0].dtype), kMath);
+std::string LinesContract(const Traits& traits, const plugin::OpDesc& op) {
+  const double math = op.name() == "log_softmax_backward" ? traits.exp_ulp : kMath;
+  return ContractText(TagOf(op.inputs()[0].dtype), math);
 }
 
 template <LineKernel kKernel>
@@ -85,6 +86,7 @@ constexpr Row kLineRows[] = {
     RowOf<LineKernel::kRmsNorm>("rms_norm"),
     RowOf<LineKernel::kFusedAddRmsNorm>("fused_add_rms_norm", plugin::kAnyLayout | plugin::kInPlace),
     RowOf<LineKernel::kSoftmaxBackward>("softmax_backward"),
+    RowOf<LineKernel::kLogSoftmaxBackward>("log_softmax_backward"),
 };
 
 }  // namespace

@@ -50,7 +50,9 @@ AttentionParams ParamsOf(const AttentionSpec& a, Accumulator acc) {
 
 // Queries that share the keys of a block.
 int64_t QueriesOf(const AttentionSpec& a) {
-  return a.l == 1 ? 1 : 8;
+  constexpr double kWorthCompiling = 1e6;  // below it a case is done before a driver has compiled a kernel for its form
+  constexpr int64_t kShallow = 256;        // of which eight fit into any local memory
+  return a.l == 1 && (a.d > kShallow || a.Work() > kWorthCompiling) ? 1 : 8;
 }
 
 // Elements of d or dv that an item loads together.

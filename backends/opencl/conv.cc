@@ -100,9 +100,13 @@ std::unique_ptr<plugin::Plan> CreateDirect(Device& device, const plugin::OpDesc&
   return plan;
 }
 
+Tile TileOf(const Traits& traits, Accumulator acc, const ConvSpec& s) {
+  return TileFor(traits, acc, IsLarge(s) ? s.GroupOutputs() : kSmallTileRows);
+}
+
 std::unique_ptr<plugin::Plan> CreateImplicitGemm(Device& device, const plugin::OpDesc& op) {
   const ConvSpec s = plugin::ParseConv(op);
-  const Tile tile = TileFor(device.traits(), AccumulatorOf(op), s.GroupOutputs());
+  const Tile tile = TileOf(device.traits(), AccumulatorOf(op), s);
   ProgramSpec program = ConvProgram(s, op, {"vectors.cl", "tile.cl", "conv_axes.cl", "conv_gemm.cl"});
   program.options.Define("A_ALONG_K", 1).Define("RANK", IsLarge(s) ? s.rank : 3);
   tile.Define(program.options);
@@ -130,8 +134,7 @@ std::string GemmWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const ConvSpec s = plugin::ParseConv(op);
   if (s.groups > 1 && s.GroupOutputs() == 1) return "a depthwise conv is no matrix product: use direct";
   std::string reason = ConvWhyNot(traits, op);
-  return reason.empty() ? TileFor(traits, AccumulatorOf(op), s.GroupOutputs()).WhyNot(traits, AccumulatorOf(op))
-                        : reason;
+  return reason.empty() ? TileOf(traits, AccumulatorOf(op), s).WhyNot(traits, AccumulatorOf(op)) : reason;
 }
 
 std::string ConvContract(const Traits& traits, const plugin::OpDesc& op) {

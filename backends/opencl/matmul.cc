@@ -70,7 +70,7 @@ bool IsLarge(const MatmulSpec& s) {
 }
 
 Tile TileOf(const Traits& traits, Accumulator acc, const MatmulSpec& s) {
-  return TileFor(traits, acc, IsLarge(s) ? s.m : std::max<int64_t>(s.m, 2));
+  return TileFor(traits, acc, IsLarge(s) ? s.m : kSmallTileRows);
 }
 
 // The types behind the product. Those that are absent have the type that they mostly have: fewer programs to compile.

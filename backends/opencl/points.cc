@@ -45,6 +45,7 @@ constexpr Point kPoints[] = {
     {"expm1", 3, Math::kNone, "expm1(x)"},
     {"floor", 0, Math::kNone, "floor(x)"},
     {"gelu", 16, Math::kNone, "F(0.5) * x * erfc(x * F(-0.70710678118654752))"},
+    {"gelu_and_mul", 16, Math::kNone, "F(0.5) * x * erfc(x * F(-0.70710678118654752)) * y"},
     {"gelu_backward", 16, Math::kNone,
      "x * (F(0.5) * erfc(y * F(-0.70710678118654752)) + y * F(0.39894228040143268) * exp(F(-0.5) * (y * y)))"},
     {"greater", 0, Math::kNone, "x > y"},
@@ -83,6 +84,7 @@ constexpr Point kPoints[] = {
     {"selu", 3, Math::kNone, "F(1.0507009873554805) * (x > 0 ? x : F(1.6732632423543772) * (exp(x) - 1))"},
     {"sigmoid", 3, Math::kDivide, "1 / (1 + exp(-x))"},
     {"sign", 0, Math::kNone, "isnan(x) ? x : (ACC)((x > 0) - (x < 0))"},
+    {"silu_and_mul", 3, Math::kDivide, "x / (1 + exp(-x)) * y"},
     {"silu", 3, Math::kDivide, "x / (1 + exp(-x))"},
     {"sin", 4, Math::kNone, "sin(x)"},
     {"sinh", 4, Math::kNone, "sinh(x)"},
@@ -95,8 +97,9 @@ constexpr Point kPoints[] = {
     {"tan", 5, Math::kNone, "tan(x)"},
     {"tanh", 5, Math::kNone, "tanh(x)"},
     {"trunc", 0, Math::kNone, "trunc(x)"},
-    // gelu and its gradient with approx=tanh stand last.
+    // gelu, its gate and its gradient with approx=tanh stand last.
     {"", 5, Math::kNone, "F(0.5) * x * (1 + tanh(F(0.79788456080286536) * (x + F(0.044715) * (x * x * x))))"},
+    {"", 5, Math::kNone, "F(0.5) * x * (1 + tanh(F(0.79788456080286536) * (x + F(0.044715) * (x * x * x)))) * y"},
     {"", 5, Math::kNone, "GradientByTanh(x, y)"},
 };
 
@@ -104,7 +107,7 @@ constexpr double kMostUlpOfF64 = 8;  // that suites ask for
 
 size_t FunctionOf(const plugin::OpDesc& op) {
   if (op.name().starts_with("gelu") && op.AttrString("approx") == "tanh") {
-    return std::size(kPoints) - (op.name() == "gelu" ? 2 : 1);
+    return std::size(kPoints) - (op.name() == "gelu" ? 3 : op.name() == "gelu_and_mul" ? 2 : 1);
   }
   return static_cast<size_t>(std::ranges::find(kPoints, op.name(), &Point::op) - std::begin(kPoints));
 }
@@ -119,7 +122,7 @@ std::string TextOfAll() {
 
 // Must match the layout in kernels/points.cl.
 struct PointParams {
-  int64_t function, rows, n, x_row, x_step, y_row, y_step, z_row, z_step, a, b;
+  int64_t function, rows, n, x_row, x_step, y_row, y_step, z_row, z_step, a, b, y_first;
 };
 
 std::unique_ptr<plugin::Plan> CreatePoints(Device& device, const plugin::OpDesc& op) {
@@ -131,6 +134,7 @@ std::unique_ptr<plugin::Plan> CreatePoints(Device& device, const plugin::OpDesc&
   };
   const plugin::RowSteps of_x = op.StepsOf(x), of_y = op.StepsOf(y), of_z = op.StepsOf(z);
   const int64_t n = z.shape.back(), rows = z.Elements() / n;
+  const bool is_gate = op.name().ends_with("_and_mul");  // of the halves of each row
   const PointParams p{static_cast<int64_t>(&point - kPoints),
                       rows,
                       n,
@@ -141,7 +145,8 @@ std::unique_ptr<plugin::Plan> CreatePoints(Device& device, const plugin::OpDesc&
                       of_z.row,
                       of_z.element,
                       bits(point.a),
-                      bits(point.b)};
+                      bits(point.b),
+                      is_gate ? n * of_x.element : 0};
   constexpr int64_t kGroup = 64;
   static const std::string text = TextOfAll();
   ProgramSpec program{{"functions.cl", "points.cl"}, acc, {}, text.c_str()};

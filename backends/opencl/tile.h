@@ -27,6 +27,7 @@ struct Tile {
 
 // Wide vectors and few items where the device is a processor, many items elsewhere, and a height that does not waste
 // most of the rows.
+inline constexpr int64_t kSmallTileRows = 8;  // for all cases that are done before a driver has compiled one
 Tile TileFor(const Traits& traits, Accumulator acc, int64_t rows);
 
 }  // namespace opencl

@@ -32,6 +32,7 @@ int64_t RowsOf(const AttentionSpec& s) {
 }
 
 uint32_t TileRowsOf(const AttentionSpec& s) {
+  if (IsSmall(s.Work())) return kSmallRows;
   return RowsOf(s) >= 8 ? 8 : RowsOf(s) > 1 ? 4 : 1;
 }
 
@@ -116,7 +117,7 @@ uint64_t ScoreBytesPerHead(const AttentionSpec& s) {
 // Handles as many heads at a time as have scores that fit into one storage binding.
 Recipe MaterialisedRecipe(const Facts& facts, const plugin::OpDesc& op) {
   const AttentionSpec s = plugin::ParseAttention(op);
-  const uint32_t lanes = facts.subgroup_size, columns = s.dv > lanes ? 4 : 1;
+  const uint32_t lanes = facts.subgroup_size, columns = s.dv > lanes && !IsSmall(s.Work()) ? 4 : 1;
   const int64_t all = s.batch * s.kv_heads;
   const auto at_once = std::min(all, static_cast<int64_t>(facts.MaxBinding() / ScoreBytesPerHead(s)));
   Recipe recipe{{}, {{static_cast<uint64_t>(at_once) * ScoreBytesPerHead(s), {}}}};

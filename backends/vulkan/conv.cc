@@ -47,7 +47,12 @@ Step StepFor(const plugin::OpDesc& op, const ConvSpec& s, const char* shader, ui
   return step;
 }
 
+double WorkOf(const ConvSpec& s) {
+  return static_cast<double>(s.n * s.o) * static_cast<double>(s.Positions()) * static_cast<double>(s.Terms());
+}
+
 uint32_t RowsFor(const ConvSpec& s, uint32_t most) {
+  if (IsSmall(WorkOf(s))) return kSmallRows;
   return s.GroupOutputs() >= most ? most : s.GroupOutputs() > 1 ? 4 : 1;
 }
 
@@ -104,9 +109,7 @@ std::string ConvWhyNot(const Facts&, const plugin::OpDesc& op) {
 
 std::string DirectWhyNot(const Facts& facts, const plugin::OpDesc& op) {
   if (std::string reason = ConvWhyNot(facts, op); !reason.empty()) return reason;
-  const ConvSpec s = plugin::ParseConv(op);
-  const double outputs = static_cast<double>(s.n * s.o) * static_cast<double>(s.Positions());
-  return SlowWhyNot(facts, outputs * static_cast<double>(s.Terms()), 1 << 24);
+  return SlowWhyNot(facts, WorkOf(plugin::ParseConv(op)), 1 << 24);
 }
 
 std::string GemmWhyNot(const Facts& facts, const plugin::OpDesc& op) {

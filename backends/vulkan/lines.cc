@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalisations of rows, groups and channels, gradients of softmax and running sums, of dense operands.
+// Normalisations of rows, groups and channels, gradients of softmax, running sums and products, of dense operands.
 #include <algorithm>
 #include <bit>
 
@@ -9,8 +9,8 @@ namespace vulkan {
 namespace {
 
 // shaders/lines.comp numbers them alike.
-constexpr std::string_view kLineKinds[] = {"layer_norm",           "rms_norm", "softmax_backward",
-                                           "log_softmax_backward", "cumsum",   "batch_norm"};
+constexpr std::string_view kLineKinds[] = {"layer_norm", "rms_norm",   "softmax_backward", "log_softmax_backward",
+                                           "cumsum",     "batch_norm", "cumprod"};
 
 // group_norm and instance_norm are a layer_norm of groups and channels.
 uint32_t KindOf(const plugin::OpDesc& op) {
@@ -56,7 +56,7 @@ Recipe LineRecipe(const Facts& facts, const plugin::OpDesc& op) {
   const uint32_t lanes = LanesFor(facts, p.n);
   KernelSpec kernel{"lines", VariantFor(op),
                     Constants(lanes, {x.dtype, type(1), type(2), y.dtype, type(3), type(4)}, {kind})};
-  const uint64_t turns = kind == 4 ? Turns(p.n) : 3 * (Turns(CeilDiv(p.n, lanes)) + Turns(kMostHalvings));
+  const uint64_t turns = kind == 4 || kind == 6 ? Turns(p.n) : 3 * (Turns(CeilDiv(p.n, lanes)) + Turns(kMostHalvings));
   return {{{std::move(kernel),
             BytesOf(p),
             {In(0), In(read(1)), In(read(2)), Out(), In(read(3)), In(read(4))},
@@ -85,10 +85,15 @@ constexpr Row RowOf(const char* op, const char* name) {
 }
 
 constexpr Row kLineRows[] = {
-    RowOf("batch_norm", "workgroup"), RowOf("cumsum", "sequential"),
-    RowOf("group_norm", "workgroup"), RowOf("instance_norm", "workgroup"),
-    RowOf("layer_norm", "workgroup"), RowOf("log_softmax_backward", "workgroup"),
-    RowOf("rms_norm", "workgroup"),   RowOf("softmax_backward", "workgroup"),
+    RowOf("batch_norm", "workgroup"),
+    RowOf("cumprod", "sequential"),
+    RowOf("cumsum", "sequential"),
+    RowOf("group_norm", "workgroup"),
+    RowOf("instance_norm", "workgroup"),
+    RowOf("layer_norm", "workgroup"),
+    RowOf("log_softmax_backward", "workgroup"),
+    RowOf("rms_norm", "workgroup"),
+    RowOf("softmax_backward", "workgroup"),
 };
 
 }  // namespace

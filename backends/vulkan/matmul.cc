@@ -54,16 +54,21 @@ Step StepFor(const plugin::OpDesc& op, const MatmulSpec& s, const char* shader, 
   return step;
 }
 
+double WorkOf(const MatmulSpec& s) {
+  return static_cast<double>(s.batch * s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+}
+
 // Few rows take few registers, and a small tile compiles sooner. The order in which an element is summed is the same
 // for every tile.
-uint32_t TileRows(int64_t m, uint32_t most) {
-  return m >= most ? most : m > 1 ? 4 : 1;
+uint32_t TileRows(const MatmulSpec& s, uint32_t most) {
+  if (IsSmall(WorkOf(s))) return kSmallRows;
+  return s.m >= most ? most : s.m > 1 ? 4 : 1;
 }
 
 Recipe TileRecipe(const Facts&, const plugin::OpDesc& op) {
   constexpr uint32_t kLanes = 64, kColumns = 2, kDepth = 16;
   const MatmulSpec s = plugin::ParseMatmul(op);
-  const uint32_t rows = TileRows(s.m, 8);
+  const uint32_t rows = TileRows(s, 8);
   Step step = StepFor(op, s, "matmul_tile", kLanes, {rows, kColumns, kDepth});
   step.groups = CeilDiv(s.m, rows) * CeilDiv(s.n, kColumns * kLanes) * static_cast<uint64_t>(s.batch);
   step.turns = Turns(CeilDiv(s.k, kDepth), Turns(CeilDiv(kDepth * rows, kLanes)) + Turns(kDepth)) + Turns(rows);
@@ -75,7 +80,7 @@ constexpr uint32_t kSubgroups = 4;  // of a workgroup
 Recipe SubgroupTileRecipe(const Facts& facts, const plugin::OpDesc& op) {
   constexpr uint32_t kColumns = 4;
   const MatmulSpec s = plugin::ParseMatmul(op);
-  const uint32_t lanes = facts.subgroup_size, rows = TileRows(s.m, s.m >= 256 ? 16 : 8);
+  const uint32_t lanes = facts.subgroup_size, rows = TileRows(s, s.m >= 256 ? 16 : 8);
   Step step =
       StepFor(op, s, "matmul_subgroup_tile", lanes * kSubgroups, {lanes, rows, kColumns, facts.UnrolledSteps()});
   step.kernel.full_subgroups = true;
@@ -87,7 +92,7 @@ Recipe SubgroupTileRecipe(const Facts& facts, const plugin::OpDesc& op) {
 Recipe SubgroupDotRecipe(const Facts& facts, const plugin::OpDesc& op) {
   constexpr uint32_t kColumns = 4;
   const MatmulSpec s = plugin::ParseMatmul(op);
-  const uint32_t lanes = facts.subgroup_size, rows = TileRows(s.m, 4);
+  const uint32_t lanes = facts.subgroup_size, rows = TileRows(s, 4);
   Step step = StepFor(op, s, "matmul_subgroup_dot", lanes * kSubgroups, {lanes, rows, kColumns});
   step.kernel.full_subgroups = true;
   const uint64_t tiles = CeilDiv(s.m, rows) * CeilDiv(s.n, kColumns) * static_cast<uint64_t>(s.batch);
@@ -104,10 +109,6 @@ std::string MatmulWhyNot(const Facts&, const plugin::OpDesc& op) {
 
 // Most multiply-adds of a case that a kernel not made for CPUs is offered for, if the device is the host's own CPU.
 constexpr double kMostSlowWork = 1 << 23;
-
-double WorkOf(const MatmulSpec& s) {
-  return static_cast<double>(s.batch * s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-}
 
 std::string TileWhyNot(const Facts& facts, const plugin::OpDesc& op) {
   const std::string reason = MatmulWhyNot(facts, op);

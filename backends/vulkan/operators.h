@@ -23,6 +23,7 @@ std::span<const Row> LineRows();
 std::span<const Row> PointRows();
 std::span<const Row> RopeRows();
 std::span<const Row> PoolRows();
+std::span<const Row> CodeRows();
 
 // Loop nests as the shaders read them (shaders/axes.glsl).
 inline constexpr size_t kMaxAxes = 8;
@@ -30,6 +31,16 @@ inline constexpr size_t kMaxAxes = 8;
 struct ShaderAxis {
   uint32_t size = 1, in_stride = 0, out_stride = 0, unused = 0;
 };
+
+// Whether work is done before a driver has compiled a kernel for its very form: one tile of rows serves such cases.
+inline bool IsSmall(double multiply_adds) {
+  constexpr double kWorthCompiling = 1 << 19;
+  return multiply_adds < kWorthCompiling;
+}
+inline constexpr uint32_t kSmallRows = 4;
+
+// The workgroup where invocations have nothing in common: one size, so that cases of all sizes share a kernel.
+inline constexpr uint32_t kElementLanes = 128;
 
 // The workgroup for a row of `count` elements, a power of two: the same for every row of that length. Every device runs
 // 128 lanes.

@@ -56,20 +56,37 @@ constexpr Point kPoints[] = {
     {"sin", kOwnTurnUlp},
     {"cos", kOwnTurnUlp},
     {"erf", kOwnErfUlp},
+    {"rsqrt", kSquareRootUlp},
+    {"sign", 0},
+    {"softplus", kOwnTanhUlp},
+    {"logsigmoid", kOwnTanhUlp},
+    {"silu_and_mul", kDivisionUlp},
+    {"gelu_and_mul", kOwnTanhUlp},
+    // gelu and its gate with approx=none stand last.
+    {"", kOwnErfUlp},
+    {"", kOwnErfUlp},
 };
 
 const Point& PointOf(const plugin::OpDesc& op) {
+  if (op.name().starts_with("gelu") && op.AttrString("approx") != "tanh") {
+    return *(std::end(kPoints) - (op.name() == "gelu" ? 2 : 1));
+  }
   return *std::ranges::find(kPoints, op.name(), &Point::op);
 }
 
 struct PointParams {
   uint32_t count, n, x_row, x_step, y_row, y_step, z_row, z_step;
   uint64_t a, b;
+  uint32_t y_at;  // of a gate, whose operands are the halves of each row
 };
 
 std::pair<uint32_t, uint32_t> StepsOf(const plugin::OpDesc& op, const plugin::Tensor& tensor) {
   const plugin::RowSteps steps = op.StepsOf(tensor);
   return {static_cast<uint32_t>(steps.row), static_cast<uint32_t>(steps.element)};
+}
+
+bool IsGate(const plugin::OpDesc& op) {
+  return op.name().ends_with("_and_mul");
 }
 
 uint64_t BitsOf(const plugin::OpDesc& op, const char* attribute) {
@@ -79,7 +96,7 @@ uint64_t BitsOf(const plugin::OpDesc& op, const char* attribute) {
   return std::bit_cast<uint32_t>(static_cast<float>(value));
 }
 
-Recipe PointRecipe(const Facts& facts, const plugin::OpDesc& op) {
+Recipe PointRecipe(const Facts&, const plugin::OpDesc& op) {
   const Point& point = PointOf(op);
   const plugin::Tensor &x = op.inputs()[0], &y = op.inputs().back(), &z = op.outputs()[0];
   PointParams p{};
@@ -87,14 +104,15 @@ Recipe PointRecipe(const Facts& facts, const plugin::OpDesc& op) {
   std::tie(p.x_row, p.x_step) = StepsOf(op, x);
   std::tie(p.y_row, p.y_step) = StepsOf(op, y);
   std::tie(p.z_row, p.z_step) = StepsOf(op, z);
+  if (IsGate(op)) p.y_at = p.n * p.x_step, p.y_row = p.x_row, p.y_step = p.x_step;
   p.a = BitsOf(op, point.a), p.b = BitsOf(op, point.b);
-  const uint32_t lanes = LanesFor(facts, z.Elements()), number = static_cast<uint32_t>(&point - kPoints);
-  KernelSpec kernel{"points", VariantFor(op), Constants(lanes, {x.dtype, y.dtype, z.dtype}, {number})};
+  const auto number = static_cast<uint32_t>(&point - kPoints);
+  KernelSpec kernel{"points", VariantFor(op), Constants(kElementLanes, {x.dtype, y.dtype, z.dtype}, {number})};
   constexpr uint64_t kMostTerms = 64;  // of a series
   return {{{std::move(kernel),
             BytesOf(p),
             {In(0), In(static_cast<int>(op.inputs().size()) - 1), Out()},
-            CeilDiv(z.Elements(), lanes),
+            CeilDiv(z.Elements(), kElementLanes),
             Turns(kMostTerms)}},
           {}};
 }
@@ -105,8 +123,6 @@ std::string PointWhyNot(const Facts&, const plugin::OpDesc& op) {
   for (const char* attribute : {point.a, point.b}) {
     if (attribute != nullptr) op.AttrFloat(attribute);
   }
-  if (op.name() == "gelu" && op.AttrString("approx") != "tanh")
-    return "there is no erf here: gelu has approx=tanh alone";
   const bool turns = op.name() == "sin" || op.name() == "cos";
   if (turns && VariantFor(op) == Variant::kF64) return "sin and cos are reduced in f32 alone here";
   const int64_t elements = op.outputs()[0].Elements();
@@ -121,6 +137,7 @@ std::string PointContract(const Facts& facts, const plugin::OpDesc& op) {
 std::vector<Row> MakePointRows() {
   std::vector<Row> rows;
   for (const Point& point : kPoints) {
+    if (point.op.empty()) continue;
     rows.push_back({{point.op.data(), plugin::kRealTypes, "element"}, PointContract, PointWhyNot, PointRecipe});
   }
   return rows;

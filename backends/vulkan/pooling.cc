@@ -46,18 +46,17 @@ PoolParams ParamsOfPool(const plugin::OpDesc& op) {
 }
 
 // A kind without places binds its output in their stead, and does not write there.
-Recipe PoolRecipe(const Facts& facts, const plugin::OpDesc& op) {
+Recipe PoolRecipe(const Facts&, const plugin::OpDesc& op) {
   const PoolParams p = ParamsOfPool(op);
   const PoolKind kind = KindOfPool(op);
-  const uint32_t lanes = LanesFor(facts, p.windows);
   KernelSpec kernel{"pooling", VariantFor(op),
-                    Constants(lanes, {op.inputs()[0].dtype, op.outputs()[0].dtype, plugin::kI64}, {kind})};
+                    Constants(kElementLanes, {op.inputs()[0].dtype, op.outputs()[0].dtype, plugin::kI64}, {kind})};
   const auto tallest = static_cast<uint64_t>(kind == kAdaptiveMean ? p.h / p.oh + 2 : p.k);
   const auto widest = static_cast<uint64_t>(kind == kAdaptiveMean ? p.w / p.ow + 2 : p.k);
   return {{{std::move(kernel),
             BytesOf(p),
             {In(0), Out(), Out(kind == kMaximum ? 1 : 0)},
-            CeilDiv(p.windows, lanes),
+            CeilDiv(p.windows, kElementLanes),
             Turns(tallest, Turns(widest))}},
           {}};
 }

@@ -7,7 +7,7 @@ namespace vulkan {
 
 uint32_t TypeCode(plugin::DType dtype) {
   constexpr plugin::DType kCodes[] = {plugin::kF32, plugin::kF16, plugin::kBF16, plugin::kF64,
-                                      plugin::kI8,  plugin::kI32, plugin::kI64};
+                                      plugin::kI8,  plugin::kI32, plugin::kI64,  plugin::kU8};
   const auto found = std::find(std::begin(kCodes), std::end(kCodes), dtype);
   return static_cast<uint32_t>(found - std::begin(kCodes));
 }
@@ -17,7 +17,7 @@ Variant VariantFor(const plugin::OpDesc& op) {
   const plugin::Tensor& x = op.inputs()[0];
   const plugin::DType out = op.outputs()[0].dtype;
   if (x.dtype == plugin::kF64 || x.dtype == plugin::kC128) return Variant::kF64;
-  if (x.dtype == plugin::kI8) return Variant::kI32;
+  if (x.dtype == plugin::kI8 && out == plugin::kI32) return Variant::kI32;
   return out == plugin::kF16 || out == plugin::kBF16 ? Variant::kF32Store16 : Variant::kF32;
 }
 

@@ -23,7 +23,7 @@ RopeSteps StepsOfFour(const plugin::Tensor& tensor) {
   return {StepAt(tensor, 0), StepAt(tensor, 1), StepAt(tensor, 2), StepAt(tensor, 3)};
 }
 
-Recipe RopeRecipe(const Facts& facts, const plugin::OpDesc& op) {
+Recipe RopeRecipe(const Facts&, const plugin::OpDesc& op) {
   const plugin::Tensor &x = op.inputs()[0], &cosines = op.inputs()[1], &sines = op.inputs()[2], &y = op.outputs()[0];
   const RopeParams p{.l = static_cast<uint32_t>(x.shape[1]),
                      .h = static_cast<uint32_t>(x.shape[2]),
@@ -32,9 +32,10 @@ Recipe RopeRecipe(const Facts& facts, const plugin::OpDesc& op) {
                      .x_step = StepsOfFour(x),
                      .y_step = StepsOfFour(y),
                      .table_step = {StepAt(cosines, 0), StepAt(cosines, 1), StepAt(sines, 0), StepAt(sines, 1)}};
-  const uint32_t lanes = LanesFor(facts, p.pairs), back = op.name() == "rope_backward" ? 1 : 0;
-  KernelSpec kernel{"rope", VariantFor(op), Constants(lanes, {x.dtype, cosines.dtype, sines.dtype, y.dtype}, {back})};
-  return {{{std::move(kernel), BytesOf(p), {In(0), In(1), In(2), Out()}, CeilDiv(p.pairs, lanes)}}, {}};
+  const uint32_t back = op.name() == "rope_backward" ? 1 : 0;
+  KernelSpec kernel{"rope", VariantFor(op),
+                    Constants(kElementLanes, {x.dtype, cosines.dtype, sines.dtype, y.dtype}, {back})};
+  return {{{std::move(kernel), BytesOf(p), {In(0), In(1), In(2), Out()}, CeilDiv(p.pairs, kElementLanes)}}, {}};
 }
 
 std::string RopeWhyNot(const Facts&, const plugin::OpDesc& op) {

@@ -11,7 +11,7 @@ namespace {
 std::span<const Row> Rows() {
   static const std::vector<Row> all =
       plugin::JoinRows<Row>({MatmulRows(), ReduceRows(), SoftmaxRows(), AttentionRows(), ConvRows(), FftRows(),
-                             LineRows(), PointRows(), RopeRows(), PoolRows()});
+                             LineRows(), PointRows(), RopeRows(), PoolRows(), CodeRows()});
   return all;
 }
 

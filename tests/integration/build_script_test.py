@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Progress that scripts/build.sh prints while it builds, and what scripts/test.sh makes of tests that fail:
-build_script_test.py CLASS, with a ninja that waits to be let on, and a ctest whose tests fail as they are told."""
+"""Progress that scripts/build.sh prints while it builds, what scripts/run.sh runs, and what scripts/test.sh makes of tests
+that fail: build_script_test.py CLASS, with a ninja that waits to be let on, and a ctest whose tests fail as they are told."""
 import os
 import pathlib
 import pty
@@ -55,7 +55,7 @@ class Scripts(unittest.TestCase):
         (self.root / "bin").mkdir()
         (self.root / "build/release").mkdir(parents=True)
         (self.root / "build/release/build.ninja").touch()
-        for name in ("build.sh", "test.sh", "deps.sh", "deps-debian.txt"):
+        for name in ("build.sh", "run.sh", "test.sh", "deps.sh", "deps-debian.txt"):
             shutil.copy(SCRIPTS / name, self.root / "scripts")
         ninja = self.root / "bin/ninja"
         ninja.write_text(NINJA)
@@ -175,6 +175,30 @@ class BuildScript(Scripts):
         self.let_on(":")  # ninja ends with its own work, as it was not asked
         build.communicate(timeout=60)  # which waits for all that hold the pipe
         self.assertNotEqual(build.returncode, 0)
+
+
+class RunScript(Scripts):
+    def run_script(self, *arguments, code=0):
+        self.go.write_text("exit 0\n")
+        program = self.root / "build/release/bin/assay"
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\necho "$@"; exit {code}\n')
+        program.chmod(0o755)
+        done = subprocess.run([self.root / "scripts/run.sh", *arguments], env=self.env, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout, done.stderr.splitlines()
+
+    def test_the_first_run_is_a_thin_suite_and_says_how_to_go_on(self):
+        out, err = self.run_script(code=1)  # what fails does not keep the hint back
+        self.assertEqual(out, "run --suite first\n")
+        program = f"{self.root}/build/release/bin/assay"
+        self.assertRegex(err[-2], f"^  {program} run +# the suite default, ")
+        self.assertRegex(err[-1], f"^  {program} run --suite full +# ")
+
+    def test_arguments_select_what_runs(self):
+        out, err = self.run_script("--suite", "smoke")
+        self.assertEqual(out, "run --suite smoke\n")
+        self.assertNotIn("suite", "".join(err))
 
 
 class TestScript(Scripts):

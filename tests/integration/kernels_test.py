@@ -26,7 +26,11 @@ OF_CPU = {
 SELECTIONS = {"argmax", "argmin"}  # have no orders of sums
 OF_GPU = {"matmul": {"tiled", "splitk"}, "conv": {"direct", "implicit-gemm"}, "reduce": {"sequential", "tree"},
           "softmax": {"three-pass", "online"}, "attention": {"materialised", "flash"}, "fft": {"bluestein"},
-          **dict.fromkeys(("layer_norm", "rms_norm", "fused_add_rms_norm", "softmax_backward"), {"block-per-line"})}
+          **dict.fromkeys(("layer_norm", "rms_norm", "fused_add_rms_norm", "softmax_backward", "log_softmax_backward"),
+                          {"block-per-line"}),
+          **dict.fromkeys(("cumsum", "cumprod", "top_k", "cross_entropy"), {"block-per-row"}),
+          "selective_scan": {"block-per-channel"}, "paged_decode": {"block-per-head"},
+          **dict.fromkeys(("rope", "rope_backward"), {"thread-per-pair"})}
 OF_UNITS = {"matmul": {"matrix-unit"}, "conv": {"implicit-gemm-matrix-unit"}, "attention": {"flash-matrix-unit"}}  # of 16 bits
 
 

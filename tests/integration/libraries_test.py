@@ -63,7 +63,7 @@ class OpenCl(Kernels):
 
 class Vulkan(Kernels):
     def test_every_case_is_computed_and_right(self):
-        self.hold("vulkan", 50)
+        self.hold("vulkan", 130)
 
 
 if __name__ == "__main__":

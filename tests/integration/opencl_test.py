@@ -289,6 +289,17 @@ class Compiled(OpenCl):
     def test_direct_convolutions_of_few_channels(self):
         self.shares("conv/f32/n=1,c=2,o=4,i=20x20,k=3x3,pad=1", "conv/f32/n=1,c=3,o=3,i=20x20,k=3x3,pad=1,bias=1")
 
+    def test_small_convolutions_of_few_and_many_channels(self):
+        self.shares("conv/f32/n=1,c=2,o=4,i=9x9,k=3x3", "conv/f32/n=1,c=2,o=19,i=9x9,k=3x3")
+
+    @only_full
+    def test_small_products_of_few_and_many_rows(self):
+        self.shares("matmul/f32/m=3,n=33,k=65", "matmul/f32/m=1,n=18,k=70", "matmul/f32/m=40,n=18,k=70")
+
+    @only_full
+    def test_attention_of_one_query_and_several(self):
+        self.shares("attention/f32/b=1,h=2,l=24,d=16", "attention/f32/b=1,h=2,l=1,s=24,d=16")
+
     def test_a_sum_and_a_mean(self):
         self.shares("reduce/f32/shape=6x40,axes=1,kind=sum", "reduce/f32/shape=60x7,axes=1,kind=mean")
 

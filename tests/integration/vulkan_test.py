@@ -180,6 +180,25 @@ class Cache(Vulkan):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertNotIn("pipeline_cache=cold", self.backends())
 
+    # lavapipe compiles a kernel when it first runs, and Mesa keeps each in a file.
+    def shares(self, case, *extents):
+        self.need_device()
+        kept = []
+        for extent in extents:
+            done, _ = self.run_cases("--case", case.format(extent) + "/fill=normal/seed=0", "--relations", "none")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            cache = (self.dir / "cache/assay/workers").glob("vulkan-*/mesa_shader_cache/*/*")
+            kept.append({path.name for path in cache})
+        if not kept[0]:
+            self.skipTest("this driver keeps no files")
+        self.assertEqual(kept[1:], kept[:1] * (len(extents) - 1))
+
+    def test_small_products_share_a_kernel_for_any_number_of_rows(self):
+        self.shares("matmul/f32/m={},n=33,k=65", 3, 1, 40)
+
+    def test_functions_of_elements_share_a_kernel_for_any_number(self):
+        self.shares("exp/f32/n={}", 30, 3000)
+
     def test_no_folder_to_write_to_is_no_fault(self):
         self.need_device()
         for cache in ("/proc/nowhere", "not-absolute"):

@@ -73,6 +73,35 @@ GPU_DEVICE BFloat Narrow<BFloat>(float value) {
   return {FloatToBFloat(value)};
 }
 
+// f8e5m2 is the upper half of an f16; f8e4m3fn has its fields one bit lower, a bias of 7 and a NaN but no infinity.
+GPU_DEVICE float E5M2ToFloat(uint8_t bits) {
+  return HalfToFloat(static_cast<uint16_t>(bits << 8));
+}
+GPU_DEVICE float E4M3ToFloat(uint8_t bits) {
+  const int magnitude = bits & 0x7F, sign = (bits & 0x80) << 8;
+  return magnitude == 0x7F ? HalfToFloat(0x7E00) : HalfToFloat(static_cast<uint16_t>(sign | (magnitude << 7))) * 256;
+}
+
+// To nearest even; beyond the largest number f8e4m3fn has NaN and f8e5m2 infinity.
+template <int kMantissa>
+GPU_DEVICE uint8_t FloatTo8Bits(float value) {
+  constexpr int kBias = kMantissa == 3 ? 7 : 15;
+  constexpr uint32_t kBeyond = kMantissa == 3 ? 0x7F : 0x7C;
+  const uint32_t bits = BitCast<uint32_t>(value), sign = (bits >> 24) & 0x80u;
+  const int exponent = static_cast<int>((bits >> 23) & 0xFFu) - 127;
+  if (value != value) return static_cast<uint8_t>(sign | 0x7Fu);
+  if (exponent == 128) return static_cast<uint8_t>(sign | kBeyond);
+  if (exponent < -kBias - kMantissa) return static_cast<uint8_t>(sign);  // less than half the smallest number
+  const bool is_subnormal = exponent < 1 - kBias;
+  const int shift = 23 - kMantissa + (is_subnormal ? 1 - kBias - exponent : 0);
+  const uint32_t significand = (bits & 0x7FFFFFu) | 0x800000u, half = 1u << (shift - 1);
+  const uint32_t rest = significand & (2 * half - 1), whole = significand >> shift;
+  const uint32_t rounded = whole + (rest > half || (rest == half && (whole & 1u) != 0) ? 1 : 0);
+  // A normal number carries its hidden bit into the exponent's field.
+  const uint32_t code = rounded + (is_subnormal ? 0 : static_cast<uint32_t>(exponent + kBias - 1) << kMantissa);
+  return static_cast<uint8_t>(sign | (code < kBeyond ? code : kBeyond));
+}
+
 GPU_DEVICE int32_t MultiplyAdd(int32_t a, int32_t b, int32_t c) {
   return a * b + c;
 }
@@ -94,11 +123,17 @@ GPU_DEVICE A Load(const void* data, Tag tag, int64_t index) {
       return static_cast<A>(static_cast<const int32_t*>(data)[index]);
     case Tag::kI64:
       return static_cast<A>(static_cast<const int64_t*>(data)[index]);
+    case Tag::kU8:
+      return static_cast<A>(static_cast<const uint8_t*>(data)[index]);
+    case Tag::kE4M3:
+      return static_cast<A>(E4M3ToFloat(static_cast<const uint8_t*>(data)[index]));
+    case Tag::kE5M2:
+      return static_cast<A>(E5M2ToFloat(static_cast<const uint8_t*>(data)[index]));
   }
   return A{};
 }
 
-// Rounds once, to nearest even. A double is never stored as f16 or bf16: that would be two roundings.
+// Rounds once, to nearest even. A double is never stored in 8 or 16 bits: that would be two roundings.
 template <class A>
 GPU_DEVICE void Store(void* data, Tag tag, int64_t index, A value) {
   switch (tag) {
@@ -122,6 +157,15 @@ GPU_DEVICE void Store(void* data, Tag tag, int64_t index, A value) {
       return;
     case Tag::kI64:
       static_cast<int64_t*>(data)[index] = static_cast<int64_t>(value);
+      return;
+    case Tag::kU8:
+      static_cast<uint8_t*>(data)[index] = static_cast<uint8_t>(value);
+      return;
+    case Tag::kE4M3:
+      static_cast<uint8_t*>(data)[index] = FloatTo8Bits<3>(static_cast<float>(value));
+      return;
+    case Tag::kE5M2:
+      static_cast<uint8_t*>(data)[index] = FloatTo8Bits<2>(static_cast<float>(value));
       return;
   }
 }

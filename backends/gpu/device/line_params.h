@@ -8,7 +8,7 @@ namespace gpu {
 
 inline constexpr int kMostLineInputs = 4, kMostLineOutputs = 3;
 
-enum class LineKernel : int32_t { kLayerNorm, kRmsNorm, kFusedAddRmsNorm, kSoftmaxBackward };
+enum class LineKernel : int32_t { kLayerNorm, kRmsNorm, kFusedAddRmsNorm, kSoftmaxBackward, kLogSoftmaxBackward };
 
 // Strides in elements: along a line, and of the axes before it, which are those of the first output; 0 where an operand
 // is the same for all lines.

@@ -39,6 +39,14 @@ GPU_DEVICE double SquareRoot(double x) {
   return sqrt(x);
 }
 
+// The nearest integer, of two the even one.
+GPU_DEVICE float NearestInteger(float x) {
+  return rintf(x);
+}
+GPU_DEVICE double NearestInteger(double x) {
+  return rint(x);
+}
+
 template <class A>
 GPU_DEVICE A Infinity() {
   return static_cast<A>(HUGE_VAL);

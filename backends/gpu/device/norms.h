@@ -58,4 +58,13 @@ struct SoftmaxBackwardKernel {
   }
 };
 
+// dy - exp(y) sum dy, of logarithms y
+struct LogSoftmaxBackwardKernel {
+  template <class A>
+  GPU_DEVICE static void Run(const Line<A>& line) {
+    const A sum = line.Sum([&](int64_t i) { return line.X(1, i); });
+    line.ForEach([&](int64_t i) { line.Write(0, i, line.X(1, i) - Exp(line.X(0, i)) * sum); });
+  }
+};
+
 }  // namespace gpu

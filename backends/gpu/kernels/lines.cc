@@ -23,6 +23,8 @@ void LaunchLines(LineKernel kernel, bool wide, const LineParams& p, void* stream
       return LaunchLine<FusedAddRmsNormKernel>(wide, p, stream);
     case LineKernel::kSoftmaxBackward:
       return LaunchLine<SoftmaxBackwardKernel>(wide, p, stream);
+    case LineKernel::kLogSoftmaxBackward:
+      return LaunchLine<LogSoftmaxBackwardKernel>(wide, p, stream);
   }
 }
 

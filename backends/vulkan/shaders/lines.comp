@@ -1,8 +1,8 @@
 #version 450
 // SPDX-License-Identifier: Apache-2.0
 // Rows of dense operands, a workgroup per row: layer_norm (KIND 0), rms_norm (1), softmax_backward (2) of probabilities x
-// and their gradient, its like of logarithms (3), cumsum (4), which the first invocation of a row computes alone, and
-// batch_norm (5) by given statistics. KIND 0 is group_norm and instance_norm too: weights lie where WeightOf says.
+// and their gradient, its like of logarithms (3), cumsum (4) and cumprod (6), which the first invocation of a row
+// computes alone, and batch_norm (5) by given statistics. KIND 0 is group_norm and instance_norm too: weights lie where WeightOf says.
 #include "types.glsl"
 #include "functions.glsl"
 
@@ -48,9 +48,10 @@ real SumOfLanes(real own) {
 }
 
 void RunningSums(uint begin) {
-  precise real all = real(0);
+  precise real all = KIND == 6u ? real(1) : real(0);
   for (uint i = 0u; i < Opaque(p.n); ++i) {
-    all += Load_x(begin + i);
+    const real x = Load_x(begin + i);
+    all = KIND == 6u ? all * x : all + x;
     Store_y(begin + i, all);
   }
 }
@@ -110,7 +111,7 @@ void Normalise(uint row) {
 void main() {
   const uint row = Group();
   if (row >= push.groups) return;
-  if (KIND == 4u) {
+  if (KIND == 4u || KIND == 6u) {
     if (gl_LocalInvocationID.x == 0u) RunningSums(row * p.n);
   } else if (KIND == 5u) {
     NormaliseByGiven(row);

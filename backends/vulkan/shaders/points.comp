@@ -12,6 +12,7 @@ layout(set = 0, binding = 0, std140) uniform Params {
   uint count, n, x_row, x_step;
   uint y_row, y_step, z_row, z_step;
   uvec4 numbers;  // the bits of the attributes a and b, in f64 two words each
+  uint y_at;
 } p;
 
 READS(1, x)
@@ -21,10 +22,12 @@ WRITES(3, z)
 #if defined(VARIANT_F64)
 #define NUMBER(first) packDouble2x32(uvec2(p.numbers[first], p.numbers[first + 1]))
 const double kRootTwoOverPi = 0.79788456080286536lf, kCubic = 0.044715lf, kSlope = 1.702lf;
+const double kRootHalf = 0.70710678118654752lf;
 const double kSeluScale = 1.0507009873554805lf, kSeluAlpha = 1.6732632423543772lf;
 #else
 #define NUMBER(first) uintBitsToFloat(p.numbers[first])
 const float kRootTwoOverPi = 0.79788456, kCubic = 0.044715, kSlope = 1.702;
+const float kRootHalf = 0.70710678;
 const float kSeluScale = 1.0507009, kSeluAlpha = 1.6732632;
 #endif
 
@@ -44,6 +47,28 @@ real Mish(real x) {
 real GeluByTanh(real x) {
   precise real inner = kRootTwoOverPi * (x + kCubic * (x * x * x));
   precise real y = real(0.5) * x * (real(1) + Tanh(inner));
+  return y;
+}
+
+// log(1 + e): of e that 1 + e rounds away in part, the quotient makes up for it.
+real LogOfOneAnd(real e) {
+  precise real sum = real(1) + e, rest = sum - real(1);
+  precise real y = rest == real(0) ? e : Log(sum) * (e / rest);
+  return y;
+}
+
+real Softplus(real x) {
+  precise real y = (x > real(0) ? x : real(0)) + LogOfOneAnd(Exp(-abs(x)));
+  return IsNan(x) ? x : y;
+}
+
+real GeluByErf(real x) {
+  precise real y = real(0.5) * x * (real(1) + Erf(x * kRootHalf));
+  return y;
+}
+
+real Silu(real x) {
+  precise real y = x / (real(1) + Exp(-x));
   return y;
 }
 
@@ -75,7 +100,7 @@ real Compute(real x, real y, real a, real b) {
   if (FUNCTION == 23u) z = roundEven(x);
   if (FUNCTION == 24u) z = kSeluScale * (x > real(0) ? x : kSeluAlpha * (Exp(x) - real(1)));
   if (FUNCTION == 25u) z = real(1) / (real(1) + Exp(-x));
-  if (FUNCTION == 26u) z = x / (real(1) + Exp(-x));
+  if (FUNCTION == 26u) z = Silu(x);
   if (FUNCTION == 27u) z = a * Tanh(x / a);
   if (FUNCTION == 28u) z = x / (real(1) + abs(x));
   if (FUNCTION == 29u) z = sqrt(x);
@@ -89,6 +114,14 @@ real Compute(real x, real y, real a, real b) {
   if (FUNCTION == 36u) z = SinOfQuarters(x, 1u);
 #endif
   if (FUNCTION == 37u) z = Erf(x);
+  if (FUNCTION == 38u) z = x > real(0) ? inversesqrt(x) : x < real(0) ? NOT_A_NUMBER : real(1) / x;  // NaN too
+  if (FUNCTION == 39u) z = x > real(0) ? real(1) : x < real(0) ? real(-1) : x;
+  if (FUNCTION == 40u) z = Softplus(x);
+  if (FUNCTION == 41u) z = -Softplus(-x);
+  if (FUNCTION == 42u) z = Silu(x) * y;
+  if (FUNCTION == 43u) z = GeluByTanh(x) * y;
+  if (FUNCTION == 44u) z = GeluByErf(x);
+  if (FUNCTION == 45u) z = GeluByErf(x) * y;
   return z;
 }
 
@@ -96,6 +129,6 @@ void main() {
   const uint i = Group() * LANES + gl_LocalInvocationID.x;
   if (Group() >= push.groups || i >= p.count) return;
   const uint row = i / p.n, at = i % p.n;
-  const real x = Load_x(row * p.x_row + at * p.x_step), y = Load_y(row * p.y_row + at * p.y_step);
+  const real x = Load_x(row * p.x_row + at * p.x_step), y = Load_y(p.y_at + row * p.y_row + at * p.y_step);
   Store_z(row * p.z_row + at * p.z_step, Compute(x, y, NUMBER(0), NUMBER(2)));
 }

@@ -29,7 +29,7 @@ layout(push_constant) uniform Push {
   uint groups;
 } push;
 
-const uint kF32 = 0, kF16 = 1, kBF16 = 2, kF64 = 3, kI8 = 4, kI32 = 5, kI64 = 6;
+const uint kF32 = 0, kF16 = 1, kBF16 = 2, kF64 = 3, kI8 = 4, kI32 = 5, kI64 = 6, kU8 = 7;
 
 // The workgroup's number; those from push.groups on have no work and return at once (a plan's first, empty dispatch
 // counts on that).
@@ -74,7 +74,7 @@ uint FloatToBFloatBits(uint f) {
 uint WordOf(uint type, uint i) {
   if (type == kF64 || type == kI64) return 2 * i;
   if (type == kF16 || type == kBF16) return i >> 1;
-  if (type == kI8) return i >> 2;
+  if (type == kI8 || type == kU8) return i >> 2;
   return i;
 }
 
@@ -95,6 +95,8 @@ float FromWord(uint type, uint word, uint i) {
   if (type == kF16) return uintBitsToFloat(HalfToFloatBits(HalfOf(word, i)));
   if (type == kBF16) return uintBitsToFloat(HalfOf(word, i) << 16);
   if (type == kI8) return float(ByteOf(word, i));
+  if (type == kU8) return float(word >> 8u * (i & 3u) & 0xFFu);
+  if (type == kI32) return float(int(word));
   return uintBitsToFloat(word);
 }
 // The float as a 16-bit element.
@@ -153,6 +155,15 @@ real RoundedTo(uint type, real x) {
   }
 #endif
 #endif
+
+// WRITES_BYTES(slot, NAME) declares Store_q(index, value) of an element of 8 bits; other invocations store to the same word.
+#define WRITES_BYTES(slot, NAME)                                                                     \
+  layout(set = 0, binding = slot, std430) buffer NAME##_block { uint NAME##_words[]; };                 \
+  void Store_##NAME(uint index, int value) {                                                         \
+    const uint i = push.base[slot - 1] + index, shift = 8u * (i & 3u);                            \
+    atomicAnd(NAME##_words[i >> 2], ~(0xFFu << shift));                                              \
+    atomicOr(NAME##_words[i >> 2], (uint(value) & 0xFFu) << shift);                                  \
+  }
 
 // Copies a register array into one that a loop addresses at run time. An epilogue that runs once per tile is such a loop:
 // unrolled, its many copies would take longer to compile than the rest of the kernel.

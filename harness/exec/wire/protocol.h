@@ -31,7 +31,6 @@ inline constexpr size_t kMaxTextBytes = 4096;  // error texts, properties, contr
 inline constexpr uint64_t kMaxDevices = 256;
 inline constexpr uint64_t kMaxImplementations = 1024;
 inline constexpr uint64_t kMaxCapabilities = 4096;
-inline constexpr uint64_t kMaxRepetitionsPerCall = 20000;
 
 Deadline After(double seconds);
 int MillisecondsLeft(Deadline deadline);  // for poll(); rounded up, at least 0

@@ -11,6 +11,7 @@
 #include "harness/tools/explain/forms.h"
 #include "harness/tools/explain/mask_change.h"
 #include "harness/tools/explain/padding_change.h"
+#include "harness/tools/explain/table_change.h"
 #include "ops/formula_operator.h"
 
 namespace assay {
@@ -23,6 +24,7 @@ const AttrDef& DefinitionOf(const Operator& op, const std::string& key) {
 // Usual numbers, then factors, powers and decades of a stated real. Tiny ones are epsilons.
 std::vector<double> NumbersNear(double x) {
   std::vector<double> numbers = {0, 1};
+  if (x > 0 && x < 1) numbers.push_back(1 - x);  // a probability of the opposite
   if (std::fabs(x) < 0.01) numbers.insert(numbers.end(), {1e-5, 1e-6, 1e-8, 1e-12, 1e-3});
   numbers.insert(numbers.end(), {x * x, -x, 2 * x, x / 2, std::sqrt(std::fabs(x)), 1 / x});
   for (const double more : {1, -1}) numbers.push_back(1 / std::sqrt(1 / (x * x) + more));  // the root of another count
@@ -59,10 +61,6 @@ std::vector<std::string> ValuesNear(const AttrDef& attr, const ResolvedAttr& sta
 bool HasMatrixEnd(const Shape& shape) {
   return shape.size() >= 2 && shape.back() > 1 && shape[shape.size() - 2] > 1;
 }
-bool HasSquareEnd(const Shape& shape) {
-  return HasMatrixEnd(shape) && shape.back() == shape[shape.size() - 2];
-}
-
 int64_t ExtentOver(const Shape& shape, size_t axis, int64_t axes) {
   int64_t extent = 1;
   for (size_t i = axis; i < axis + static_cast<size_t>(axes); ++i) extent *= shape[i];
@@ -144,6 +142,7 @@ void AddRareChangesOf(const Problem& problem, size_t input, std::vector<CaseChan
       if (IsBitReversible(shape[axis])) add(OperandChange::kBitReversed, axis);
     }
   }
+  if (operand.dtype == DType::kI64) add(OperandChange::kLow32);
   if (!IsFloat(operand.dtype)) return;
   for (const int64_t by : {0, 1}) {
     if (operand.name == "window" && shape.size() == 1 && shape[0] > 2)
@@ -151,7 +150,7 @@ void AddRareChangesOf(const Problem& problem, size_t input, std::vector<CaseChan
   }
   if (operand.dtype != DType::kE5M2 && operand.dtype != DType::kE4M3)
     add(OperandChange::kE4M3), add(OperandChange::kE5M2);
-  add(OperandChange::kExponential), add(OperandChange::kLogarithm);
+  add(OperandChange::kExponential), add(OperandChange::kLogarithm), add(OperandChange::kComplement);
   add(OperandChange::kInt8, kAllAxes);
   for (size_t axis = shape.size() < 2 ? shape.size() : shape.size() - 2; axis < shape.size(); ++axis) {
     if (shape[axis] > 2) add(OperandChange::kInt8, axis);
@@ -206,6 +205,19 @@ Tensor RoundedTo(const Tensor& tensor, DType format) {
   });
 }
 
+// Precondition: a tensor of i64.
+Tensor WithLowHalves(const Tensor& tensor) {
+  Tensor changed = tensor.Clone();
+  for (int64_t i = 0; i < changed.size(); ++i) {
+    std::byte* const at = changed.data() + static_cast<size_t>(i) * sizeof(int64_t);
+    int32_t low = 0;  // the first bytes of a little-endian integer
+    std::memcpy(&low, at, sizeof low);
+    const int64_t value = low;
+    std::memcpy(at, &value, sizeof value);
+  }
+  return changed;
+}
+
 // mean - (1 - mean) cos(2 pi i / (n - by)).
 Tensor WindowAs(const Tensor& tensor, double mean, int64_t by) {
   const double step = 2 * std::numbers::pi / static_cast<double>(tensor.size() - by);
@@ -244,17 +256,6 @@ Tensor ScaledTerms(const Tensor& tensor, const CaseChange& change) {
   Tensor scaled(tensor.dtype(), tensor.shape());
   scaled.SetDoubles(values);
   return scaled;
-}
-
-// "last 3 elements along axis 1", where a term stands.
-std::string TermsText(const CaseChange& change) {
-  return fmt::format("{} {}{} along {}", change.by > 0 ? "last" : "first", std::abs(change.by),
-                     std::abs(change.by) == 1 ? " element" : " elements",
-                     change.alone ? fmt::format("axis {}", change.axis) : fmt::format("axes {} and on", change.axis));
-}
-
-std::string AxisText(size_t axis) {
-  return axis == kAllAxes ? "all elements" : fmt::format("axis {}", axis);
 }
 
 Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
@@ -312,11 +313,15 @@ Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
       return RoundedTo(tensor, DType::kE4M3);
     case OperandChange::kE5M2:
       return RoundedTo(tensor, DType::kE5M2);
+    case OperandChange::kLow32:
+      return WithLowHalves(tensor);
     case OperandChange::kExponential:
     case OperandChange::kLogarithm:
       return WithValues(tensor, [&](std::vector<double>& values) {
         for (double& x : values) x = change.kind == OperandChange::kExponential ? std::exp(x) : std::log(x);
       });
+    case OperandChange::kComplement:
+      return Filled(tensor, -1, 1);
     case OperandChange::kHann:
       return WindowAs(tensor, 0.5, change.by);
     case OperandChange::kHamming:
@@ -326,6 +331,8 @@ Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
     case OperandChange::kPaddedRound:
       return PadTensor(tensor, change);
     case OperandChange::kExchanged:
+    case OperandChange::kLaterPositions:
+    case OperandChange::kOtherBase:
     case OperandChange::kSeesOneMore:
     case OperandChange::kSeesOneLess:
       break;
@@ -352,6 +359,7 @@ std::vector<CaseChange> ListRareChanges(const Problem& problem) {
   std::vector<CaseChange> changes;
   for (size_t input = 0; input < problem.inputs.size(); ++input) AddRareChangesOf(problem, input, changes);
   AddPaddings(problem, changes);
+  AddTables(problem, changes);
   for (const StageMistake& mistake : ListStageMistakes(problem)) changes.push_back({.stages = mistake});
   return changes;
 }
@@ -365,7 +373,8 @@ std::vector<CaseChange> ListFormulaChanges(const Operator& op, const Problem& pr
   const bool is_real = attr != problem.attrs.end() && attr->type == AttrType::kFloat;
   for (formula::GraphChange& change : formula::ListGraphChanges(definition.graph())) {
     const formula::Node& node = definition.graph().At(change.node);
-    const bool is_its_number = is_real && node.kind == formula::Kind::kConst && node.constant == attr->f;
+    const bool is_its_number = is_real && node.kind == formula::Kind::kConst &&
+                               std::fabs(node.constant - attr->f) <= 1e-6 * std::fabs(attr->f);
     if (!is_its_number) changes.push_back({.formula = std::move(change)});
   }
   return changes;
@@ -391,6 +400,7 @@ std::optional<Problem> ChangeCase(const Operator& op, const Problem& problem, co
 }
 
 std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const CaseChange& change) {
+  if (IsOfTables(change)) return ChangeTables(inputs, change);
   std::vector<Tensor> changed;
   for (const Tensor& input : inputs) changed.push_back(input.Clone());
   if (change.kind == OperandChange::kExchanged) {
@@ -403,91 +413,6 @@ std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const CaseCh
     changed[change.input] = ChangeOperand(inputs[change.input], change);
   }
   return changed;
-}
-
-std::string DescribeChange(const Problem& problem, const CaseChange& change) {
-  if (change.formula) return "the formula with " + change.formula->text;
-  if (change.stages) return DescribeStageMistake(*change.stages);
-  if (change.output && change.output->kind == OutputChange::Kind::kOperand) {
-    return fmt::format("the operand {} in place of the output {}", problem.inputs[change.output->input].name,
-                       problem.outputs[change.output->output].name);
-  }
-  if (change.output) return DescribeOutputChange(problem.outputs[change.output->output].name, *change.output);
-  const std::string& name = problem.inputs[change.input].name;
-  switch (change.kind) {
-    case OperandChange::kZeros:
-      return fmt::format("the operand {} all 0", name);
-    case OperandChange::kOnes:
-      return fmt::format("the operand {} all 1", name);
-    case OperandChange::kNegated:
-      return fmt::format("the operand {} negated", name);
-    case OperandChange::kTurned:
-      return fmt::format("the operand {} reversed along its last two axes", name);
-    case OperandChange::kTransposed:
-      if (change.axis + 2 < problem.inputs[change.input].shape.size())
-        return fmt::format("the operand {} read as if {}", name, LayoutText(change.axis, change.by));
-      return HasSquareEnd(problem.inputs[change.input].shape)
-                 ? fmt::format("the last two axes of operand {} exchanged", name)
-                 : fmt::format("the operand {} read as if its transpose lay there", name);
-    case OperandChange::kHalved:
-      return fmt::format("the operand {} halved", name);
-    case OperandChange::kFirst:
-      return fmt::format("the first slice along axis {} of operand {} in place of all", change.axis, name);
-    case OperandChange::kBitReversed:
-      return fmt::format("the operand {} in bit-reversed order along axis {}", name, change.axis);
-    case OperandChange::kConjugated:
-      return fmt::format("the operand {} conjugated", name);
-    case OperandChange::kPartsExchanged:
-      return fmt::format("the operand {} with real and imaginary parts exchanged", name);
-    case OperandChange::kInt8:
-      return fmt::format("the operand {} in int8 with one scale {}", name,
-                         change.axis == kAllAxes ? "for all" : fmt::format("along axis {}", change.axis));
-    case OperandChange::kE4M3:
-      return fmt::format("the operand {} in e4m3", name);
-    case OperandChange::kE5M2:
-      return fmt::format("the operand {} in e5m2", name);
-    case OperandChange::kDoubled:
-      return fmt::format("the operand {} doubled", name);
-    case OperandChange::kNeighbours:
-      return fmt::format("the operand {} with neighbours along axis {} exchanged", name, change.axis);
-    case OperandChange::kInterleaved:
-      return fmt::format("the operand {} with halves along axis {} that lie in turn", name, change.axis);
-    case OperandChange::kSplit:
-      return fmt::format("the operand {} with neighbours along axis {} that lie half of it apart", name, change.axis);
-    case OperandChange::kExponential:
-      return fmt::format("the exponential of operand {} in place of it", name);
-    case OperandChange::kLogarithm:
-      return fmt::format("the logarithm of operand {} in place of it", name);
-    case OperandChange::kHann:
-    case OperandChange::kHamming:
-      return fmt::format("the operand {} as {} {} window", name, change.by == 0 ? "a periodic" : "a symmetric",
-                         change.kind == OperandChange::kHann ? "Hann" : "Hamming");
-    case OperandChange::kPaddedByEdge:
-      return fmt::format("the operand {} padded by its edges", name);
-    case OperandChange::kPaddedByMirror:
-      return fmt::format("the operand {} padded by its mirror image", name);
-    case OperandChange::kPaddedRound:
-      return fmt::format("the operand {} padded by its other end", name);
-    case OperandChange::kSeesOneMore:
-      return "a causal mask that shows one key more";
-    case OperandChange::kSeesOneLess:
-      return "a causal mask that shows one key less";
-    case OperandChange::kWithout:
-      return fmt::format("the operand {} without its {}", name, TermsText(change));
-    case OperandChange::kTwice:
-      return fmt::format("the operand {} with its {} twice", name, TermsText(change));
-    case OperandChange::kReversed:
-      return fmt::format("the operand {} reversed along axis {}", name, change.axis);
-    case OperandChange::kShifted:
-      if (change.axis != kAllAxes && 2 * change.by == problem.inputs[change.input].shape[change.axis]) {
-        return fmt::format("the operand {} with its halves along axis {} exchanged", name, change.axis);
-      }
-      return fmt::format("the operand {} shifted by {} along {}, round the end", name, -change.by,
-                         AxisText(change.axis));
-    case OperandChange::kExchanged:
-      return fmt::format("the operands {} and {} exchanged", name, problem.inputs[change.other].name);
-  }
-  return "";
 }
 
 }  // namespace assay

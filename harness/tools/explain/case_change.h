@@ -40,6 +40,7 @@ enum class OperandChange : uint8_t {
   kInt8,            // by one scale, or one for all elements along an axis: the largest magnitude is 127
   kE4M3,
   kE5M2,
+  kLow32,        // integers of 64 bits without their upper half
   kExponential,  // of each element; a kernel may take a gate for its logarithm, or the other way
   kLogarithm,
   kHann,  // the window of Hann or Hamming, whose period is the number of elements less `by`
@@ -47,6 +48,9 @@ enum class OperandChange : uint8_t {
   kPaddedByEdge,  // what is around images is the nearest elements, their mirror image, or those of the other end
   kPaddedByMirror,
   kPaddedRound,
+  kComplement,      // 1 less each element, of a gate or a probability
+  kLaterPositions,  // tables of cosines and sines whose positions begin `by` further on
+  kOtherBase,       // tables of the base `by`
   kSeesOneMore,  // a causal mask of attention shows one key more or less; queries see keys up to `by` places further on
   kSeesOneLess,
 };

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "harness/tools/explain/delta_forms.h"
 #include "ops/attention/attention.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
@@ -29,7 +30,7 @@ AttrList Extents(std::initializer_list<std::pair<const char*, int64_t>> extents)
 }
 
 // The key head that a query head reads: of its block of heads, or always the first.
-enum class KeyHead : uint8_t { kOfBlock, kFirst };
+enum class KeyHead : uint8_t { kOfBlock, kFirst, kByCount };
 // Where scores pass through the soft cap.
 enum class Cap : uint8_t { kBeforeMask, kAfterMask };
 // The exponentials by whose sum a query's are divided: of the keys that it sees, of all, or of all queries that see a
@@ -58,7 +59,10 @@ std::optional<Written> WriteAttention(const Problem& problem) {
     const Axis c = d.Axis("c", "elements of a head"), dv = d.Axis("dv", "elements of a value");
     const Expr q = d.In("q", b + h + l + c), k = d.In("k", b + g + s + c), v = d.In("v", b + g + s + dv);
     const int64_t group = std::max<int64_t>(h.extent / g.extent, 1);
-    const auto head = [&](int64_t i) { return kHead == KeyHead::kFirst ? 0 : std::min(i / group, g.extent - 1); };
+    const auto head = [&](int64_t i) {
+      if (kHead == KeyHead::kFirst) return int64_t{0};
+      return std::min(i / (kHead == KeyHead::kByCount ? g.extent : group), g.extent - 1);
+    };
     Expr score = Contraction(q, At(k, g, h, head), c) * a.scale;
     const auto cap = [&](Expr x) { return a.softcap > 0 ? Tanh(x / a.softcap) * a.softcap : x; };
     if (kCap == Cap::kBeforeMask) score = cap(score);
@@ -209,6 +213,14 @@ std::optional<Written> WriteCircularConv(const Problem& problem) {
   return Written{author, Extents({{"b", shape[0]}, {"c", shape[1]}, {"l", shape[2]}})};
 }
 
+template <DeltaMistake kMistake>
+std::optional<Written> WriteDelta(const Problem& problem) {
+  const DeltaAttrs attrs{problem.Text("norm") == "l2", problem.Float("scale"), problem.Float("eps")};
+  AttrList extents;
+  for (const char* axis : {"b", "h", "l", "d", "dv"}) extents.emplace_back(axis, std::to_string(problem.Int(axis)));
+  return Written{WriteDeltaRule(attrs, kMistake), std::move(extents)};
+}
+
 struct FormRow {
   const char* op;
   const char* text;
@@ -221,6 +233,8 @@ constexpr FormRow kForms[] = {
     {"attention", "the keys that the mask hides in the sum of exponentials, too",
      WriteAttention<KeyHead::kOfBlock, 0, Cap::kBeforeMask, Denominator::kAllKeys>},
     {"attention", "query heads that all read key head 0", WriteAttention<KeyHead::kFirst>},
+    {"attention", "query heads divided by the number of key heads, not of those that share one",
+     WriteAttention<KeyHead::kByCount>},
     {"attention", "all keys but the last", WriteAttention<KeyHead::kOfBlock, 1>},
     {"attention", "all keys but the first", WriteAttention<KeyHead::kOfBlock, -1>},
     {"attention", "all keys but those of the last block of 8", WriteAttention<KeyHead::kOfBlock, 8>},
@@ -230,6 +244,25 @@ constexpr FormRow kForms[] = {
     {"fft_conv", "a convolution that goes round the end", WriteCircularConv},
     {"all_reduce", "the own data of each rank left out", WriteAllReduce<0>},
     {"all_reduce", "the own data of each rank twice", WriteAllReduce<2>},
+    {"gated_delta_rule", "the gate behind the update of the state", WriteDelta<DeltaMistake::kGateBehindUpdate>},
+    {"gated_delta_rule", "v predicted from the state before its gate", WriteDelta<DeltaMistake::kPredictsBeforeGate>},
+    {"gated_delta_rule", "the gate in the prediction of v alone", WriteDelta<DeltaMistake::kGateOfPredictionAlone>},
+    {"gated_delta_rule", "the gate of each position twice", WriteDelta<DeltaMistake::kGateTwice>},
+    {"gated_delta_rule", "v in place of v less its prediction", WriteDelta<DeltaMistake::kNoPrediction>},
+    {"gated_delta_rule", "the prediction of v added, not subtracted", WriteDelta<DeltaMistake::kAddsPrediction>},
+    {"gated_delta_rule", "beta as the factor of v alone, not of its prediction",
+     WriteDelta<DeltaMistake::kBetaOfValueAlone>},
+    {"gated_delta_rule", "beta as the factor of the prediction alone, not of v",
+     WriteDelta<DeltaMistake::kBetaOfPredictionAlone>},
+    {"gated_delta_rule", "beta of each position twice", WriteDelta<DeltaMistake::kBetaTwice>},
+    {"gated_delta_rule", "v predicted by the key of the position before",
+     WriteDelta<DeltaMistake::kPredictsByKeyBefore>},
+    {"gated_delta_rule", "the key of the position before in the update of the state",
+     WriteDelta<DeltaMistake::kWritesKeyBefore>},
+    {"gated_delta_rule", "o read from the state before its update", WriteDelta<DeltaMistake::kReadsBeforeUpdate>},
+    {"gated_delta_rule", "the given state at each position, not the one before it",
+     WriteDelta<DeltaMistake::kStateOfEachIsGiven>},
+    {"gated_delta_rule", "a new state that lacks the last position", WriteDelta<DeltaMistake::kStoresStateBefore>},
     {"attention", "", WriteAttention<KeyHead::kOfBlock>},
     {"matmul", "", WriteMatmul},
     {"softmax", "", WriteSoftmax},

@@ -134,6 +134,57 @@ bool IsCutOff(bool by_sign, const ElementJudge& judge, std::span<const double> v
   return (std::lgamma(cut + kept + 1) - std::lgamma(cut + 1) - std::lgamma(kept + 1)) / std::numbers::ln2 >= kLeastBits;
 }
 
+// Whether integers are right up to 2^24 and numbers of f32 near the right ones beyond.
+bool IsInF32(const ElementJudge& judge, std::span<const double> values) {
+  constexpr int kBits = 24;
+  constexpr double kMostUnits = 8;
+  int64_t lost = 0;
+  for (int64_t i = 0; i < std::ssize(values); ++i) {
+    const double value = values[static_cast<size_t>(i)], right = judge.Rounded(i);
+    if (std::fabs(right) < std::ldexp(1, kBits) ? value != right : value != RoundTo(value, kBits)) return false;
+    if (right != 0 && std::fabs(value - right) > std::ldexp(kMostUnits, std::ilogb(right) - kBits + 1)) return false;
+    lost += right == RoundTo(right, kBits) ? 0 : 1;
+  }
+  return lost >= kLeastBitsLost;
+}
+
+// Whether numbers half way between two integers, and no others, became the one away from 0, or the larger one.
+bool IsOfOtherTies(bool is_up, const ElementJudge& judge, std::span<const double> values) {
+  int64_t turned = 0;
+  for (int64_t i = 0; i < std::ssize(values); ++i) {
+    const double value = values[static_cast<size_t>(i)], exact = judge.golden().value[static_cast<size_t>(i)];
+    const double by_rule = is_up ? std::floor(exact + 0.5) : std::round(exact);
+    const bool is_accepted = judge.Judge(i, value).accepted, is_tie = std::fabs(exact - std::trunc(exact)) == 0.5;
+    if (is_tie ? value != by_rule : !is_accepted) return false;
+    turned += is_accepted ? 0 : 1;
+  }
+  return turned > 1;
+}
+
+// Whether a wrong value is what such a change puts in place of what is no number of the type.
+bool IsReplaced(const OutputChange& change, double right, double value, DType type, double operand) {
+  if (change.kind == Kind::kAtEnds) {
+    const IntegerLimits ends = LimitsOf(type);
+    return value == static_cast<double>(ends.high) || value == static_cast<double>(ends.low);
+  }
+  return std::isnan(right) && value == (change.kind == Kind::kNumberForNan ? change.factor : operand);
+}
+
+bool AreReplaced(const OutputChange& change, const ElementJudge& judge, std::span<const double> values,
+                 std::span<const double> operand, const std::function<void(int64_t, const Judgement&)>& hit) {
+  double bits = 0;
+  for (int64_t i = 0; i < std::ssize(values); ++i) {
+    const double value = values[static_cast<size_t>(i)];
+    Judgement judged = judge.Judge(i, value);
+    if (judged.accepted) continue;
+    const double beside = operand.empty() ? 0 : operand[static_cast<size_t>(i)];
+    if (!IsReplaced(change, judge.Rounded(i), value, judge.dtype(), beside)) return false;
+    judged.error = 0, hit(i, judged);
+    bits += change.kind == Kind::kAtEnds ? 8 * static_cast<double>(SizeOf(judge.dtype())) - 1 : kLeastBitsLost;
+  }
+  return bits >= kLeastBitsLost;
+}
+
 void AddOtherOrders(const Shape& shape, bool is_complex, std::vector<OutputChange>& changes) {
   if (is_complex) changes.push_back({.kind = Kind::kConjugated}), changes.push_back({.kind = Kind::kPartsExchanged});
   for (size_t axis = 0; axis < shape.size(); ++axis) {
@@ -162,6 +213,21 @@ int64_t ReverseBits(int64_t i, int64_t extent) {
 std::string LayoutText(size_t axis, int64_t axes) {
   return axes == 1 ? fmt::format("axes {} and {} lay in the other order", axis, axis + 1)
                    : fmt::format("axis {} lay behind axis {}", axis, static_cast<int64_t>(axis) + axes);
+}
+
+bool IsSeenInAll(const OutputChange& change) {
+  switch (change.kind) {
+    case Kind::kRounded:
+    case Kind::kNumberForNan:
+    case Kind::kOperandForNan:
+    case Kind::kAtEnds:
+    case Kind::kTiesAway:
+    case Kind::kTiesUp:
+    case Kind::kInF32:
+      return true;
+    default:
+      return false;
+  }
 }
 
 bool MovesValues(const OutputChange& change) {
@@ -214,7 +280,9 @@ std::vector<OutputChange> ListOutputChanges(const Tensor& got, std::span<const d
     }
   }
   if (!IsFloat(got.dtype()) && !IsComplex(got.dtype())) {
-    for (const Kind kind : {Kind::kOneMore, Kind::kOneLess}) changes.push_back({.kind = kind});
+    for (const Kind kind :
+         {Kind::kTiesAway, Kind::kTiesUp, Kind::kAtEnds, Kind::kInF32, Kind::kOneMore, Kind::kOneLess})
+      changes.push_back({.kind = kind});
     return changes;
   }
   const int sign = IsComplex(got.dtype()) ? 0 : 8 * static_cast<int>(SizeOf(got.dtype())) - 1;
@@ -231,6 +299,11 @@ bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tens
   if (change.kind == Kind::kRounded) return IsRounded(change.bits, judge, values, places);
   if (change.kind == Kind::kNegativeAsZero || change.kind == Kind::kSmallAsZero)
     return places != nullptr || IsCutOff(change.kind == Kind::kNegativeAsZero, judge, values, hit);
+  if (change.kind == Kind::kTiesAway || change.kind == Kind::kTiesUp)
+    return places == nullptr && IsOfOtherTies(change.kind == Kind::kTiesUp, judge, values);
+  if (change.kind == Kind::kInF32) return places == nullptr && IsInF32(judge, values);
+  if (change.kind == Kind::kNumberForNan || change.kind == Kind::kOperandForNan || change.kind == Kind::kAtEnds)
+    return AreReplaced(change, judge, values, operand, hit);
   const int64_t parts = std::ssize(values) / got.size();
   for (int64_t n = 0; n < CountPlaces(values, places); ++n) {
     const int64_t i = PlaceAt(n, places);
@@ -263,6 +336,18 @@ std::string DescribeOutputChange(const std::string& output, const OutputChange& 
       return what + " with 0 in place of negative values";
     case Kind::kSmallAsZero:
       return what + " with 0 in place of its smallest values";
+    case Kind::kNumberForNan:
+      return fmt::format("{} with {:.6g} in place of NaN", what, change.factor);
+    case Kind::kOperandForNan:
+      return fmt::format("operand {} in place of NaN in {}", change.input, what);
+    case Kind::kAtEnds:
+      return what + " with the ends of its type in place of what passes them";
+    case Kind::kTiesAway:
+      return what + " rounded with ties away from 0";
+    case Kind::kTiesUp:
+      return what + " rounded with ties up";
+    case Kind::kInF32:
+      return what + " computed in f32";
     case Kind::kOneMore:
       return what + " with 1 added";
     case Kind::kOneLess:

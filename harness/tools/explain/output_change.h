@@ -38,8 +38,14 @@ struct OutputChange {
     kSmallAsZero,  // below some magnitude
     kOneMore,      // of whole numbers, as places that are counted from 1
     kOneLess,
-    kInTurn,  // `by` parts along `axis`, one element of each after the other instead of one part behind the other
-    kBehind,  // the other way round
+    kInTurn,        // `by` parts along `axis`, one element of each after the other instead of one part behind the other
+    kBehind,        // the other way round
+    kNumberForNan,  // `factor`
+    kOperandForNan,  // number `input`
+    kAtEnds,         // the largest or the least number of the type, which integers that pass it are not
+    kTiesAway,       // from 0, of integers that are rounded
+    kTiesUp,
+    kInF32,  // integers beyond 2^24 that have no more bits than f32
   };
   Kind kind = Kind::kZeros;
   size_t axis = 0;  // kNeighbours: elements 2 i - by and 2 i + 1 - by in each other's place; and others that have one
@@ -62,6 +68,8 @@ std::string LayoutText(size_t axis, int64_t axes);
 // parts that an axis may have.
 std::vector<OutputChange> ListOutputChanges(const Tensor& got, std::span<const double> factors,
                                             const std::set<int64_t>& parts);
+// Whether all elements bear witness to it, or those that no other change makes: its bits are not counted.
+bool IsSeenInAll(const OutputChange& change);
 // Whether it moves values, all of which stay as they are.
 bool MovesValues(const OutputChange& change);
 

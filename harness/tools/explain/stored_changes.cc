@@ -34,10 +34,17 @@ std::vector<OutputChange> ListStored(const WrongResult& result) {
   std::set<int64_t> parts = {2};
   for (const Operand& operand : result.problem.inputs) parts.insert(operand.shape.begin(), operand.shape.end());
   std::vector<OutputChange> changes = ListOutputChanges(got, ListFactors(result), parts);
+  const std::vector<double> values = got.ToDoubles();
+  const auto is_lost = [&](size_t i) { return std::isnan(result.golden.value[i]) && !std::isnan(values[i]); };
+  size_t nan = 0;
+  while (nan < values.size() && !is_lost(nan)) ++nan;
+  if (nan < values.size()) changes.push_back({.kind = OutputChange::Kind::kNumberForNan, .factor = values[nan]});
   for (size_t input = 0; input < result.inputs.size(); ++input) {
     const Tensor& operand = result.inputs[input];
     if (operand.shape() == got.shape() && operand.dtype() == got.dtype() && IsFloat(got.dtype()))
       changes.push_back({.kind = OutputChange::Kind::kOperand, .input = input});
+    if (nan < values.size() && operand.shape() == got.shape())
+      changes.push_back({.kind = OutputChange::Kind::kOperandForNan, .input = input});
   }
   return changes;
 }

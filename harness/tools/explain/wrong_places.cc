@@ -188,7 +188,8 @@ Reach WrongPlaces::Explain(const OutputChange& change, ResultFit& fit) const {
   const auto is_right = [&](const auto& other) { return other.get() == &output || other->places.empty(); };
   if (!std::ranges::all_of(outputs_, is_right)) return Reach::kNothing;
   fit = {.values = std::ssize(output.values)};
-  const bool is_operand = change.kind == OutputChange::Kind::kOperand;
+  using enum OutputChange::Kind;
+  const bool is_operand = change.kind == kOperand || change.kind == kOperandForNan;
   const std::vector<double> operand = is_operand ? result_.inputs[change.input].ToDoubles() : std::vector<double>();
   double bits = 0;
   const auto add = [&](int64_t i, const Judgement& hit) {
@@ -196,7 +197,7 @@ Reach WrongPlaces::Explain(const OutputChange& change, ResultFit& fit) const {
     const bool is_zero = value == 0 && change.kind != OutputChange::Kind::kOperand;  // which says all that it has to
     bits += BitsOf(output.share, output.judge->Judge(i, value), hit, is_zero ? 0.1 : value);
   };
-  const bool counts = change.kind != OutputChange::Kind::kRounded;
+  const bool counts = !IsSeenInAll(change);
   const auto explains = [&](const std::vector<int64_t>* places) {
     bits = 0;
     return IsChanged(change, judge(), result_.got[result_.output], output.values, operand, places, add);
@@ -207,7 +208,6 @@ Reach WrongPlaces::Explain(const OutputChange& change, ResultFit& fit) const {
   const double of_wrong = bits;
   if (explains(nullptr) && (!counts || bits >= result_.least_bits)) return Reach::kAll;
   if (!counts) return has_wrong && explains(&output.places) ? Reach::kWrongPlaces : Reach::kNothing;
-  using enum OutputChange::Kind;
   const bool is_far = change.kind == kShifted || change.kind == kInTurn || change.kind == kBehind;
   const bool is_moved = is_far && result_.least_bits > 0;
   const double least_bits = is_moved ? kLeastBitsOfMoved : result_.least_bits;

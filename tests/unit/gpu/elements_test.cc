@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/common/float8.h"
+
 namespace gpu {
 namespace {
 
@@ -22,6 +24,37 @@ TEST(FloatToBFloat, RoundsToNearestEvenAsTheHostDoes) {
   // A NaN whose payload lies in the lost bits alone must not become an infinity.
   const auto nan = BitCast<float>(uint32_t{0xFF800001});
   EXPECT_EQ(FloatToBFloat(nan), 0xFFC0);
+}
+
+// Every number that a binade of the formats has ties and neighbours in, beyond both ends of their ranges.
+TEST(FloatTo8Bits, RoundsAsTheHostDoesAndLoadsEveryCode) {
+  for (int exponent = -20; exponent <= 17; ++exponent) {
+    for (int step = 0; step <= 64; ++step) {
+      for (const float away : {0.0f, 0x1p-20f, -0x1p-20f}) {
+        const float x = std::ldexp(1 + static_cast<float>(step) / 64 + away, exponent) * (step % 2 == 0 ? 1.0f : -1.0f);
+        EXPECT_EQ(FloatTo8Bits<3>(x), plugin::E4M3::Of(x).bits) << x;
+        EXPECT_EQ(FloatTo8Bits<2>(x), plugin::E5M2::Of(x).bits) << x;
+      }
+    }
+  }
+  for (int code = 0; code < 256; ++code) {
+    const auto byte = static_cast<uint8_t>(code);
+    const double e4m3 = plugin::E4M3{byte}.Value(), e5m2 = plugin::E5M2{byte}.Value();
+    if (std::isnan(e4m3)) {
+      EXPECT_TRUE(std::isnan(E4M3ToFloat(byte)));
+    } else {
+      EXPECT_EQ(E4M3ToFloat(byte), e4m3) << code;
+    }
+    if (std::isnan(e5m2)) {
+      EXPECT_TRUE(std::isnan(E5M2ToFloat(byte)));
+    } else {
+      EXPECT_EQ(E5M2ToFloat(byte), e5m2) << code;
+    }
+  }
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(FloatTo8Bits<3>(infinity), 0x7F);
+  EXPECT_EQ(FloatTo8Bits<2>(-infinity), 0xFC);
+  EXPECT_EQ(FloatTo8Bits<3>(-0.0f), 0x80);
 }
 
 template <class T>

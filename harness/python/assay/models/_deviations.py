@@ -105,15 +105,16 @@ class Deviations:
     def _measure(self, result: Any, again: Any) -> None:
         import torch
         for got, wide in zip(tensors_in(result), tensors_in(again)):
-            if wide.dtype == torch.float64 and got.shape == wide.shape and got.numel() and _is_dense(got):
-                distance = torch.empty_strided(got.shape, got.stride(), dtype=torch.float64, device=got.device)
+            if wide.dtype == torch.float64 and got.shape == wide.shape and got.numel():
+                strides = got.stride() if _is_dense(got) else wide.stride()
+                distance = torch.empty_strided(got.shape, strides, dtype=torch.float64, device=got.device)
                 torch.sub(got, wide, out=distance).abs_()
                 if not math.isfinite(distance.max()):
                     distance.masked_fill_(_is_right_beyond(got, wide.to(got.dtype)), 0)
                 size = wide.abs_().nan_to_num_(0, posinf=0)
                 shares = []
                 for least in (size.max() * 2.0 ** -10, 0):  # the latter is soon hit by cancellation, the former by no tiny result
-                    shares.append(torch.empty_strided(got.shape, got.stride(), dtype=torch.float64, device=got.device))
+                    shares.append(torch.empty_strided(got.shape, strides, dtype=torch.float64, device=got.device))
                     torch.div(distance, size + (least + 1e-300), out=shares[-1])
                 self._found.append((got, distance, *shares))
 
@@ -124,8 +125,10 @@ class Deviations:
             whole, places = self._of_product
             return places if output.shape == whole.shape and output.data_ptr() == whole.data_ptr() else None
         for got, *distances in self._found:
+            if got.dtype == output.dtype and got.shape == output.shape and got.stride() == output.stride() and got.data_ptr() == output.data_ptr():
+                return [int(each.argmax()) for each in distances]  # a slice of a larger tensor has no dense distances
             offset = output.storage_offset() - got.storage_offset()
-            if got.dtype == output.dtype and got.untyped_storage()._cdata == output.untyped_storage()._cdata and offset >= 0:
+            if _is_dense(got) and got.dtype == output.dtype and got.untyped_storage()._cdata == output.untyped_storage()._cdata and offset >= 0:
                 return [int(torch.as_strided(each, output.shape, output.stride(), offset).argmax()) for each in distances]
         return None
 

@@ -29,6 +29,9 @@ void LaunchSoftmax(Tag, bool, const SoftmaxParams&, void*) {
 void LaunchLines(LineKernel, bool, const LineParams&, void*) {
   fake_runtime::CountLaunch();
 }
+void LaunchOperands(OperandKernel, bool, const OperandParams&, void*) {
+  fake_runtime::CountLaunch();
+}
 void LaunchPoints(bool, const PointParams&, void*) {
   fake_runtime::CountLaunch();
 }
