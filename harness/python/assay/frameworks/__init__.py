@@ -2,8 +2,8 @@
 """Functions of frameworks under the names, operands and attributes of the suites: inputs by position in the operator's
 order, None for one that is left out, attributes by keyword; several outputs as a tuple.
 
-``torch_ops``, ``torch_more_ops``, ``torch_attention``, ``onnxruntime_ops``, ``jax_ops``, ``openvino_ops``, ``tinygrad_ops``,
-``tensorflow_ops``: each imports its framework.
+``torch_ops``, ``torch_more_ops``, ``torch_attention``, ``torch_signals``, ``onnxruntime_ops``, ``onnxruntime_sequences``, ``jax_ops``,
+``jax_signals``, ``openvino_ops``, ``tinygrad_ops``, ``tensorflow_ops``, ``tensorflow_signals``: each imports its framework.
 """
 from __future__ import annotations
 
