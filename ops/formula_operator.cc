@@ -134,13 +134,14 @@ Definition FormulaOperator::WholeDefinitionOf(const Problem& problem, Algorithm 
   const bool has_it = std::ranges::find(schedules_, schedule) != schedules_.end();
   Definition definition =
       Definition::ForCase(name_, author_, ValuesOf(problem, schema_, has_it ? schedule : Algorithm::kDirect));
-  if (change_) formula::Require(definition.Change(*change_), "{}: the formula of this case has other nodes", name_);
+  for (const formula::GraphChange& change : changes_)
+    formula::Require(definition.Change(change), "{}: the formula of this case has other nodes", name_);
   return definition;
 }
 
 std::unique_ptr<const FormulaOperator> FormulaOperator::WithChange(const formula::GraphChange& change) const {
   auto changed = std::make_unique<FormulaOperator>(*this);
-  changed->change_ = change;
+  changed->changes_.push_back(change);
   changed->schedules_ = {Algorithm::kDirect};
   return changed;
 }

@@ -57,7 +57,7 @@ class FormulaOperator final : public Operator {
   // Not the fewest operations: compilers may leave out what the graph computes twice.
   ProblemTraits TraitsOf(const Problem& problem, size_t output) const override;
 
-  // The operator whose formula differs in one place. Only its direct schedule is there.
+  // The operator whose formula differs in one place more. Only its direct schedule is there.
   std::unique_ptr<const FormulaOperator> WithChange(const formula::GraphChange& change) const;
 
   const std::vector<std::vector<DType>>& types() const { return types_; }  // allowed ones, one for each operand
@@ -87,7 +87,7 @@ class FormulaOperator final : public Operator {
 
   std::string name_;
   formula::Definition::Author author_;
-  std::optional<formula::GraphChange> change_;
+  std::vector<formula::GraphChange> changes_;  // one after the other
   OpSchema schema_;
   bool saturates_ = false;
   std::vector<Algorithm> schedules_;

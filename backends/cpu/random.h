@@ -105,7 +105,7 @@ class Dropout {
     PhiloxWords words{};
     for (size_t i = 0; i < y[0].size(); ++i) {
       if (kByWord || i % 4 == 0) words = WordsOf(offset_ + i / 4);
-      const bool is_kept = static_cast<double>(words[i % 4] >> 8) < keep_ * 0x1p24;
+      const bool is_kept = static_cast<float>(words[i % 4] >> 8) * 0x1p-24F < static_cast<float>(keep_);
       y[0][i] = !is_kept ? Acc{0} : kByWord ? x[0][i] * factor : x[0][i] / keep;
       y[1][i] = is_kept ? 1 : 0;
     }

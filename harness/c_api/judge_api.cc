@@ -2,6 +2,8 @@
 // assay_judge and the verdicts.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "harness/c_api/api_call.h"
 #include "harness/c_api/given_array.h"
 #include "harness/c_api/verdict_object.h"
@@ -73,6 +75,16 @@ Result<UserTensors> Bind(const assay_question& question, const CheckRequest& req
   return BindTensors(request, std::move(set), Asker::kProgram);
 }
 
+// The record's line, and "causes", each by itself.
+std::string RecordWithCauses(const UserTensors& user, const CheckResult& judged) {
+  std::string line = ToJsonLine(judged.record);
+  if (judged.causes.empty()) return line;
+  Json json = Json::parse(line);
+  for (const Cause& cause : judged.causes)
+    json["causes"].push_back(DescribeCause(user.data.problem, cause, AttributeTextFor(user.asker)));
+  return json.dump();
+}
+
 }  // namespace
 
 Result<SampleRequest> SampleOf(uint64_t elements, uint64_t seed) {
@@ -89,7 +101,7 @@ std::unique_ptr<assay_verdict> MakeVerdict(const UserTensors& user, const CheckR
   verdict->name = record.verdict;
   verdict->result_class = record.result_class;
   verdict->reason = record.reason;
-  verdict->record = ToJsonLine(record);
+  verdict->record = RecordWithCauses(user, judged);
   if (with_text) verdict->text = CheckText(user, judged);
   return verdict;
 }

@@ -110,7 +110,7 @@ void PhiloxUniform(Definition& d) {
 
 void Dropout(Definition& d) {
   d.SetDoc(
-      "y[i] = x[i] / keep where word i over 2^32 is less than keep, its lower 8 bits aside, else 0, and mask says "
+      "y[i] = x[i] / keep where the upper 24 bits of word i over 2^24 are less than keep in f32, else 0, and mask says "
       "where. Words are those of Philox4x32-10 with this key, four of each counter from offset on");
   const Axis n = d.Axis("n", "elements");
   const double keep = d.Real("keep", "0.9", "probability with which an element is kept");
@@ -118,10 +118,13 @@ void Dropout(Definition& d) {
   const int64_t offset = d.Integer("offset", "0", "counter of the first four words");
   d.RefuseIf(!(keep > 0 && keep <= 1), "keep must be above 0 and at most 1");
   d.RefuseIf(offset < 0, "offset must not be negative");
+  // Kernels compare two numbers of f32, which has all of 24 bits: the word's and keep. In f64 0.9 is above
+  // 15099494 / 2^24, which f32 rounds it to, so that such a word would be kept.
+  const double threshold = static_cast<double>(static_cast<float>(keep)) * 0x1p24;
   const RandomStream random(static_cast<uint64_t>(key), 0);
   const auto if_kept = [&](int64_t i) {
     const uint32_t word = random.Word(4 * static_cast<uint64_t>(offset) + static_cast<uint64_t>(i));
-    return static_cast<double>(word >> 8) < keep * 0x1p24 ? i : -1;
+    return static_cast<double>(word >> 8) < threshold ? i : -1;
   };
   const Expr x = d.In("x", n), all = LessEqual(Const(*x.graph, 0), Index(*x.graph, n));
   d.Out("y", At(x, n, n, if_kept) / keep, n);

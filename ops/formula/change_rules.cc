@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/formula/change_rules.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <map>
 
 #include "ops/formula/change_gates.h"
 #include "ops/formula/change_library.h"
+#include "ops/formula/change_scans.h"
 #include "ops/formula/change_terms.h"
 
 namespace assay::formula {
@@ -140,6 +141,21 @@ ChangedExpr TakeFactorOfOneAddend(const ChangedPlace& p) {
   return MapTo(sum.function, addends);
 }
 
+// A scale of the formula that multiplies one addend more than it should, as of scores and what is added to them.
+template <size_t kAddend>
+ChangedExpr ScaleAddend(const ChangedPlace& p) {
+  if (!IsSum(p.node)) return std::nullopt;
+  const auto is_scale = [](const Node& node) {
+    return node.kind == Kind::kConst && node.constant != std::trunc(node.constant) && std::fabs(node.constant) >= 0.01;
+  };
+  const auto scale = std::ranges::find_if(p.graph.nodes, is_scale);
+  if (scale == p.graph.nodes.end()) return std::nullopt;
+  std::vector<Expr> addends = {p.Arg(0), p.Arg(1)};
+  if (IsRead(addends[kAddend])) return std::nullopt;
+  addends[kAddend] = addends[kAddend] * scale->constant;
+  return MapTo(p.node.function, addends);
+}
+
 // An operand by which a result is multiplied, as a weight: with 1 added, as models store it that subtract 1, or twice.
 std::optional<Expr> FindWeight(const ChangedPlace& p) {
   if (!p.Is(Function::kMul)) return std::nullopt;
@@ -211,49 +227,6 @@ ChangedExpr ReadInTurn(const ChangedPlace& p) {
   return Append(p.graph, std::move(node));
 }
 
-// An exclusive sum or product has the terms before its own alone.
-ChangedExpr ExcludeOwnTerm(const ChangedPlace& p) {
-  if (p.node.kind != Kind::kRecur) return std::nullopt;
-  if (p.node.args.size() == 1) return p.self - p.Arg(0);
-  const Axis axis{p.node.axis, p.graph.Extent(p.node.axis)};
-  const Expr before = At(p.self, axis, axis, [](int64_t i) { return i - 1; });
-  return Select(Less(Index(p.graph, axis), Const(p.graph, 1)), Const(p.graph, 1), before);
-}
-
-// Reads numbers from the last place to the first; places that they are compared with are left. Each node is reversed
-// once: their paths may be more than anybody can follow.
-class Reversal {
- public:
-  explicit Reversal(const Axis& axis) : axis_(axis) {}
-
-  Expr Reverse(Expr x) {
-    const auto known = reversed_.find(x.id);
-    if (known != reversed_.end()) return known->second;
-    return reversed_[x.id] = Make(x);
-  }
-
- private:
-  Expr Make(Expr x) {
-    const Node node = x.node();
-    if (!Has(node.axes, axis_.id) || node.kind == Kind::kIndex) return x;
-    if (node.kind != Kind::kMap) return At(x, axis_, axis_, [n = axis_.extent](int64_t i) { return n - 1 - i; });
-    std::vector<Expr> operands;
-    for (const int arg : node.args) operands.push_back(Reverse({x.graph, arg}));
-    return MapTo(node.function, operands);
-  }
-
-  Axis axis_;
-  std::map<int, Expr> reversed_;  // by nodes
-};
-
-ChangedExpr ScanFromEnd(const ChangedPlace& p) {
-  if (p.node.kind != Kind::kRecur) return std::nullopt;
-  Reversal reversal({p.node.axis, p.graph.Extent(p.node.axis)});
-  Node node = p.node;
-  for (int& arg : node.args) arg = reversal.Reverse({&p.graph, arg}).id;
-  return reversal.Reverse(Append(p.graph, std::move(node)));
-}
-
 // One over what stands under a root.
 ChangedExpr LeaveOutRoot(const ChangedPlace& p) {
   return p.Is(Function::kRsqrt) ? ChangedExpr(1.0 / p.Arg(0)) : std::nullopt;
@@ -291,6 +264,8 @@ constexpr ChangeRule kRules[] = {
     {MoveAddendIntoFactor},
     {TakeFactorOfOneAddend<0>},
     {TakeFactorOfOneAddend<1>},
+    {ScaleAddend<0>},
+    {ScaleAddend<1>},
     {AddToWeight<1>},
     {AddToWeight<-1>},
     {TakeWeightTwice},
@@ -328,6 +303,7 @@ constexpr ChangeRule kRules[] = {
     {ChangeTerms<FirstBlock<32>, false>, "{1} without its first {2} terms", FirstBlock<32>},
     {ChangeTerms<FirstBlock<64>, false>, "{1} without its first {2} terms", FirstBlock<64>},
     {ChangeTerms<FirstHalf, false>, "{1} without its first {2} terms", FirstHalf},
+    {ChangeTerms<LastBlock<4>, true>, "{1} with its last {2} terms twice", LastBlock<4>},
     {ChangeTerms<LastBlock<8>, true>, "{1} with its last {2} terms twice", LastBlock<8>},
     {ChangeTerms<LastBlock<16>, true>, "{1} with its last {2} terms twice", LastBlock<16>},
     {ChangeTerms<LastVector<4>, true>, "{1} with {2} of its last 4 terms twice", LastVector<4>},
@@ -349,6 +325,11 @@ constexpr ChangeRule kRules[] = {
     {LoseLane<32, 31>, "{1} without every 32nd term"},
     {ExcludeOwnTerm, "{1} without its own term"},
     {ScanFromEnd, "{1} from the end"},
+    {TakeStepBefore, "{1} of the step before, 0 at the first one"},
+    {TakeAddendAlone},
+    {MultiplyAddend},
+    {BeginAtOne, "{1} that begins at 1"},
+    {InvertPlaces, "{1}, and what is taken alike, of all other places", nullptr, true},
     {ReplaceReduction<Kind::kMax, Kind::kMin>},
     {ReplaceReduction<Kind::kMin, Kind::kMax>},
     {ReplaceReduction<Kind::kSum, Kind::kMax>},

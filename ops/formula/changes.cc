@@ -105,11 +105,37 @@ size_t CountMoved(const Graph& graph) {
   return moved;
 }
 
+// Marks nodes of steps that stand there one after the other, as those of a loop: at least kLeastSteps times equal
+// nodes, of which each has kLeastStep. Shorter ones are sums and polynomials.
+std::vector<bool> FindSteps(const Graph& graph) {
+  constexpr size_t kLeastSteps = 4, kLeastStep = 5, kMostStep = 40;
+  const size_t n = graph.nodes.size();
+  const auto is_like = [&](size_t a, size_t b) {
+    const Node &left = graph.nodes[a], &right = graph.nodes[b];
+    return left.kind == right.kind && left.function == right.function && left.axes == right.axes &&
+           left.reduced == right.reduced && left.args.size() == right.args.size();
+  };
+  std::vector<bool> is_step(n);
+  for (size_t step = kLeastStep; step <= kMostStep; ++step) {
+    size_t begin = 0;
+    for (size_t i = 0; i + step <= n; ++i) {
+      if (i + step < n && is_like(i, i + step)) continue;
+      if (i - begin >= (kLeastSteps - 1) * step) {
+        std::fill(is_step.begin() + static_cast<int64_t>(begin), is_step.begin() + static_cast<int64_t>(i + step),
+                  true);
+      }
+      begin = i + 1;
+    }
+  }
+  return is_step;
+}
+
 // The nodes that each rule changes, the last one first.
-std::vector<std::vector<int>> FindApplicable(const Graph& graph) {
+std::vector<std::vector<int>> FindApplicable(const Graph& graph, const std::vector<bool>& is_step) {
   const std::span<const ChangeRule> rules = ListChangeRules();
   std::vector<std::vector<int>> applicable(rules.size());
   for (int node = static_cast<int>(graph.nodes.size()) - 1; node >= 0; --node) {
+    if (is_step[static_cast<size_t>(node)]) continue;
     Graph before = graph;
     before.nodes.resize(static_cast<size_t>(node) + 1);
     for (size_t rule = 0; rule < applicable.size(); ++rule) {
@@ -131,7 +157,9 @@ std::vector<std::vector<int>> FindApplicable(const Graph& graph) {
 
 std::vector<GraphChange> ListGraphChanges(const Graph& graph) {
   std::vector<GraphChange> changes;
-  if (graph.nodes.size() > kMostChangedNodes || CountMoved(graph) > kMostMoved) return changes;
+  const std::vector<bool> is_step = FindSteps(graph);
+  const auto changed_nodes = static_cast<size_t>(std::ranges::count(is_step, false));
+  if (changed_nodes > kMostChangedNodes || CountMoved(graph) > kMostMoved) return changes;
   const std::vector<std::vector<int>> users = UsersOf(graph);
   const auto add = [&](int node, int rule, int user) {
     const ChangeRule& row = ListChangeRules()[static_cast<size_t>(rule)];
@@ -146,7 +174,7 @@ std::vector<GraphChange> ListGraphChanges(const Graph& graph) {
     const std::string what = fmt::format(fmt::runtime(row.text), after, before, terms.end - terms.begin);
     changes.push_back({node, rule, user, what + where});
   };
-  const std::vector<std::vector<int>> applicable = FindApplicable(graph);
+  const std::vector<std::vector<int>> applicable = FindApplicable(graph, is_step);
   for (const std::vector<int>& nodes : applicable) {
     for (const int node : nodes) add(node, static_cast<int>(&nodes - applicable.data()), -1);
   }
@@ -162,8 +190,23 @@ std::vector<GraphChange> ListGraphChanges(const Graph& graph) {
   return changes;
 }
 
+GraphChange ReplaceConstant(const Graph& graph, int node, double number) {
+  const std::string text = fmt::format("{:.12g} in place of {}", number, FormulaText(graph, node));
+  return {.node = node, .text = text, .number = number};
+}
+
 std::optional<Graph> ChangeGraph(const Graph& graph, const GraphChange& change) {
   if (change.node >= static_cast<int>(graph.nodes.size())) return std::nullopt;
+  if (change.number) {
+    if (graph.At(change.node).kind != Kind::kConst) return std::nullopt;
+    Graph changed = graph;
+    Node& node = changed.nodes[static_cast<size_t>(change.node)];
+    node.constant = *change.number, node.constant_lo = 0;
+    node.non_negative = *change.number >= 0;
+    for (size_t i = static_cast<size_t>(change.node) + 1; i < changed.nodes.size(); ++i)
+      SetSigns(changed, changed.nodes[i]);
+    return changed;
+  }
   std::optional<Remade> made =
       Remake(graph, change.node, change.user, ListChangeRules()[static_cast<size_t>(change.rule)]);
   return made ? std::optional(std::move(made->graph)) : std::nullopt;

@@ -38,6 +38,12 @@ std::vector<int64_t> LaneEvaluator::Elements(int64_t lane) const {
   return elements;
 }
 
+double LaneEvaluator::CountValues() const {
+  double count = 0;
+  for (const Node& node : plan_.graph().nodes) count += static_cast<double>(plan_.Size(node.axes | node.reduced, 1));
+  return count;
+}
+
 std::span<const double> LaneEvaluator::Run(int64_t lane, Fault fault) {
   values_.Begin({lane}, fault);
   for (int node = 0; node < static_cast<int>(plan_.graph().nodes.size()); ++node) values_.Compute(node, inputs_);

@@ -40,6 +40,9 @@ class LaneEvaluator {
   std::span<const double> Run(int64_t lane, Fault fault);
   std::span<const double> RunNarrowed(int64_t lane, const Narrowing& narrowing);
   int64_t lanes() const { return plan_.lanes(); }
+  size_t nodes() const { return plan_.graph().nodes.size(); }
+  // Numbers that are computed for one lane, where terms of reductions count as numbers; lanes share none.
+  double CountValues() const;
 
  private:
   void Narrow(const Narrowing& narrowing);

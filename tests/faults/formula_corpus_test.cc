@@ -23,10 +23,19 @@ bool IsOfIntegers(const std::vector<DType>& row) {
   return IsInt(row.front()) && IsInt(row.back());
 }
 
-// The corpus has no kernel of integers.
-std::vector<const FormulaOperator*> FormulasOfReals() {
+// Types of which the corpus has a kernel: of integers alone quotients, which never wrap around, in up to 32 bits.
+std::vector<std::vector<DType>> TypesOfCorpus(const FormulaOperator& op) {
+  std::vector<std::vector<DType>> types = op.types();
+  const bool divides = op.schema().op == "floor_divide";
+  std::erase_if(types, [divides](const std::vector<DType>& row) {
+    return IsOfIntegers(row) && (!divides || row.front() == DType::kI64);
+  });
+  return types;
+}
+
+std::vector<const FormulaOperator*> FormulasOfCorpus() {
   std::vector<const FormulaOperator*> operators = AllFormulas();
-  std::erase_if(operators, [](const FormulaOperator* op) { return std::ranges::all_of(op->types(), IsOfIntegers); });
+  std::erase_if(operators, [](const FormulaOperator* op) { return TypesOfCorpus(*op).empty(); });
   return operators;
 }
 
@@ -34,10 +43,8 @@ std::vector<const FormulaOperator*> FormulasOfReals() {
 std::vector<Problem> CasesOf(const FormulaOperator& op, std::vector<std::string> fills, uint64_t seed) {
   const DrawLimits limits{
       .long_least = 18, .long_most = 40, .others_most = 5, .most_work = 3000, .fills = std::move(fills)};
-  std::vector<std::vector<DType>> types = op.types();
-  std::erase_if(types, IsOfIntegers);
   SizeDrawer drawer(op, limits, seed);
-  return drawer.DrawFew(types, std::max<size_t>(3, drawer.axes())).cases;
+  return drawer.DrawFew(TypesOfCorpus(op), std::max<size_t>(3, drawer.axes())).cases;
 }
 
 // The long tests take all cases, the others one of six, from a place that differs between operators.
@@ -52,7 +59,7 @@ std::vector<Problem> ChooseCases(const FormulaOperator& op, std::vector<Problem>
 
 TEST(CorpusFormulas, LegalSchedulesPass) {
   Corpus corpus;
-  for (const FormulaOperator* op : FormulasOfReals()) {
+  for (const FormulaOperator* op : FormulasOfCorpus()) {
     const size_t schedules = 1 + 8 * op->traits().algorithms.size();  // a plain one, and others by seed
     for (uint64_t seed = 0; seed < ASSAY_TEST_SEEDS; ++seed) {
       for (const Problem& problem : ChooseCases(*op, CasesOf(*op, {"normal", "outlier"}, seed))) {
@@ -204,7 +211,7 @@ std::vector<std::string> IdleFaults(Corpus& corpus, const FormulaOperator& op) {
 
 TEST(CorpusFormulas, EachBugChangesTheExactResultOfSomeCase) {
   Corpus corpus;
-  for (const FormulaOperator* op : FormulasOfReals()) {
+  for (const FormulaOperator* op : FormulasOfCorpus()) {
     const std::vector<std::string> idle = IdleFaults(corpus, *op);
     EXPECT_TRUE(idle.empty()) << op->schema().op << ": " << fmt::format("{}", fmt::join(idle, ", "))
                               << " changes nothing of any case";
@@ -232,6 +239,20 @@ TEST(CorpusFormulas, EachWrongPowerIsSeenInTheSuiteOfFormulas) {
     for (const Judged& one : judged) {
       EXPECT_EQ(one.verdict, Verdict::kMismatch) << one.implementation << " on " << id << ": " << one.reason;
     }
+  }
+}
+
+// Divisions of C and of hardware leave the fraction off, which is another integer below zero.
+TEST(CorpusFormulas, QuotientsThatAreRoundedTowardsZeroAreSeenInTheSuiteOfFormulas) {
+  Corpus corpus;
+  for (const char* type : {"i8", "i16", "i32"}) {
+    const std::string id = fmt::format("floor_divide/{}/n=257/fill=normal/seed=0", type);
+    const std::vector<Judged> wrong = corpus.Judge(id, "fault.quotient-1-rounded-towards-zero");
+    ASSERT_EQ(wrong.size(), 1U) << id;
+    EXPECT_EQ(wrong[0].verdict, Verdict::kMismatch) << id << ": " << wrong[0].reason;
+    const std::vector<Judged> right = corpus.Judge(id, "legal.");
+    ASSERT_FALSE(right.empty()) << id;
+    for (const Judged& one : right) EXPECT_EQ(one.verdict, Verdict::kPass) << id << ": " << one.reason;
   }
 }
 

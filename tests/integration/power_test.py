@@ -140,6 +140,21 @@ class Unlisted(unittest.TestCase):
         self.assertGreater(data["assay"]["false_alarms"], data["assay"]["legal_tensors"] / 2)
 
 
+class Causes(unittest.TestCase):
+    """Names of causes on data that show little themselves."""
+
+    def named(self, line, fault):
+        with tempfile.TemporaryDirectory() as folder:
+            suite = pathlib.Path(folder, "one.suite")
+            suite.write_text(line + "\n")
+            data = json.loads(run("--corpus", CORPUS, "--json", "--suite", str(suite), "--held-back", "0", "--seeds", "1", "--explain",
+                                  "--faults", fault).stdout)
+        return [r["naming"] for r in data["explained"]["results"]]
+
+    def test_exact_data_that_a_mistake_changes_have_no_random_roundings(self):
+        self.assertEqual(self.named("matmul dtypes=f32 m=40 n=24 k=200 fill=lognormal", "fault.pairs-of-k-swapped-in-b"), ["right"])
+
+
 class Parts(unittest.TestCase):
     """Pieces of --full, for those who do not have an hour."""
     OF_SUMS = ["--corpus", CORPUS, "--json", "--op", "reduce", "--dtype", "f32"]

@@ -210,10 +210,16 @@ class Causes(unittest.TestCase):
         self.has_cause("two mistakes: the operand gamma all 1, and the formula with sum(x * x) in place of mean(x * x)", "rms_norm", [x, gamma],
                        lambda x, gamma: x / np.sqrt((x * x).sum(1, keepdims=True) + 1e-6), explain="full")
 
-    def test_a_number_that_changes_twice_is_no_two_mistakes(self):
+        self.has_cause("two mistakes: the formula with sum(x * x) in place of mean(x * x), and the formula with 1 / (sum(x * x) + 1e-06) in place of rsqrt(", "rms_norm", [x, gamma],
+                       lambda x, gamma: x / ((x * x).sum(1, keepdims=True) + 1e-6) * gamma, explain="full")
+
+    def test_a_number_that_nobody_would_guess_is_found(self):
         x, gamma, beta = self.normals(16, 48), self.normals(48), self.normals(48)
-        far = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + np.float32(0.1)) * gamma + beta
-        self.assertEqual(assay.check("layer_norm", [x, gamma, beta], far, explain="full").cause, "")
+        for eps in (0.1, 0.0437):
+            far = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + eps) * gamma + beta
+            self.assertEqual(assay.check("layer_norm", [x, gamma, beta], far, explain="full").cause, f"eps={eps}")
+        q, k, v = (self.normals(1, 2, 8, 16) for _ in range(3))
+        self.is_named("scale=0.37", "attention", [q, k, v], lambda q, k, v: attention(q, k, v, 0.37))
 
     def test_formulas_of_ones_own(self):
         def scaled(x, bias):

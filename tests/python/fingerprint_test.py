@@ -136,6 +136,27 @@ KERNELS = """
     divide_by("sums_in_f64", lambda e: e.astype(float).sum(-1))
     divide_by("sums_otherwise", lambda e: in_lanes(e, 2 ** np.random.randint(0, 4)))
 
+    def subtract(name, total):
+        def rows(x, eps):
+            c = x - (total(x) / np.float32(x.shape[-1]))[..., None]
+            return c / np.sqrt((c * c).mean(-1, keepdims=True) + np.float32(eps))
+        of = {"layer_norm": lambda x, gamma, beta, *, eps, **rest: rows(x, eps) * gamma + beta,
+              "batch_norm_training": lambda x, gamma, beta, *rest, eps, **more: np.stack(
+                  [rows(c.reshape(1, -1), eps).reshape(c.shape) for c in x.swapaxes(0, 1)], 1) * gamma[:, None] + beta[:, None]}
+        for op, kernel in of.items():
+            assay.kernel(op, contract="f32acc;math=4;det=yes", dtypes=["f32"], name=name)(kernel)
+
+    subtract("mean_in_lanes", lambda x: in_lanes(x, 4))
+    subtract("mean_in_order", lambda x: in_lanes(x, 1))
+    subtract("mean_in_f64", lambda x: x.astype(float).sum(-1).astype(np.float32))
+
+    @assay.kernel("associative_scan", contract="f32acc;det=yes", dtypes=["f32"])
+    def step_by_step(a, b):
+        h, state = np.empty_like(b), np.zeros(len(b), np.float32)
+        for t in range(b.shape[1]):
+            h[:, t] = state = a[:, t] * state + b[:, t]
+        return h
+
     @assay.kernel("attention", contract="f32acc;math=4;det=yes", dtypes=["f32"])
     def decodes(q, k, v, *, causal, **rest):
         l, s = q.shape[2], k.shape[2]
@@ -216,6 +237,20 @@ class Fingerprint(Program):
         told = self.take("--impl", "sums_in_order", case="softmax/f32/shape=16x32/fill=normal/seed=0").stdout
         self.assertIn("one after the other", told)
         self.assertNotIn("operands  ", told)
+
+    def test_a_mean_that_is_subtracted_has_its_tree(self):
+        names = "mean_in_lanes,mean_in_order,mean_in_f64"
+        found = self.passports("--impl", names, case="layer_norm/f32/rows=8,n=32/fill=normal/seed=0")
+        self.assertEqual(found["mean_in_lanes"]["tree"], "0:4:28 + (2:4:30) + (1:4:29 + (3:4:31))")
+        self.assertEqual(found["mean_in_order"]["tree"], "0:1:31")
+        self.assertIn("the accumulator loses nothing", found["mean_in_f64"]["no_order"])
+        lanes = self.passports("--impl", "lanes")["lanes"]
+        self.assertEqual(found["mean_in_lanes"]["tree_hash"], lanes["tree_hash"])
+
+    def test_a_scan_has_its_tree(self):
+        found = self.passports("--impl", "step_by_step", case="associative_scan/f32/rows=8,n=32/fill=normal/seed=0")
+        self.assertEqual(found["step_by_step"]["tree"], "0:1:31")
+        self.assertEqual(found["step_by_step"]["predicted"], {"agree": 1024, "sums": 1024})
 
     def test_the_usual_softmax_shows_its_tree(self):
         done = self.assay("fingerprint", "--backend", "cpu", "--op", "softmax", "--dtype", "f32", "--impl", "direct", "--json")

@@ -2,6 +2,7 @@
 """The cheap ways of assay.watch find what the whole judgement finds: proofs in f64, the furthest elements, steps that nobody watches.
 Without PyTorch nothing is tested."""
 import contextlib
+import gc
 import importlib.util
 import io
 import itertools
@@ -21,7 +22,7 @@ if HAS_TORCH:
     import torch
     import watch_test
     import watched_models
-    from assay.models import _deviations, _layer_proofs, _proofs, _queue, _stacks  # noqa: F401  (it adds proofs)
+    from assay.models import _deviations, _layer_proofs, _plans, _proofs, _stacks  # noqa: F401  (it adds proofs)
     from assay.models._calls import Call
     from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
     from torch.nn.modules import module as modules
@@ -177,10 +178,32 @@ class Queued(unittest.TestCase):
     def test_together(self):
         """NumPy is called once for all of them."""
         a, b = torch.randn(4, 6), torch.randn(4, 6)
-        with unittest.mock.patch.object(_queue, "are_proven", wraps=_queue.are_proven) as proven, assay.watch() as w:
+        with unittest.mock.patch.object(_plans, "are_proven", wraps=_plans.are_proven) as proven, assay.watch() as w:
             for _ in range(100):
                 a * b
         self.assertEqual((proven.call_count, len(w.nodes), len(w.failures)), (1, 100, 0))
+
+    def test_entered_again(self):
+        """A watch that is entered once per step knows from the second step on what it learned in the first; its results have a few numbers each until
+        they are asked for, which Python's garbage collector does not count."""
+        a, w, found = torch.randn(4, 6), assay.watch(), []
+        for _ in range(3):
+            with unittest.mock.patch.object(_plans, "are_proven", wraps=_plans.are_proven) as proven, w:
+                for _ in range(2):
+                    a * 3
+            found.append(proven.call_count)
+        self.assertEqual((found, gc.collect() and sum(map(gc.is_tracked, w._records._found[2:]))), ([1, 1, 1], 0))
+        self.assertEqual([(node.index, node.op, node.verdict, node.judged) for node in w.nodes], [(k, "aten::mul", "pass", 24) for k in range(1, 7)])
+
+    def test_memory_of_other_kinds(self):
+        """Operands that are no plain rows of numbers are copied by their elements: turned, negated when read, of no elements, parts of others."""
+        a, b = torch.randn(6, 4), torch.complex(torch.randn(4, 6), torch.randn(4, 6))
+        with assay.watch() as w:
+            for _ in range(4):
+                for x in (a.T, b.conj().imag, torch.randn(0, 6), torch.randn(8, 12)[::2, ::2], torch.randn(6).expand(4, 6)):
+                    x * 2
+                a.add_(1), b.add_(1)
+        self.assertEqual([node.verdict for node in w.nodes if node.op == "aten::mul"], ["pass"] * 20, str(w))
 
     def test_changed_later(self):
         """Operands and results are as they were when the call was made, whatever is written into them before they are proven."""
@@ -308,7 +331,9 @@ class Layers(unittest.TestCase):
         for rows, n in ((4, 16), (24, 32)):
             x = draw(rows, n)
             _, mean, scale = aten.native_layer_norm(x, [n], None, None, 1e-5)
-            yield aten.native_layer_norm_backward, (draw(x.shape), x, [n], mean, scale, draw(n), draw(n), [True] * 3)
+            for mask in ([True] * 3, [False, True, True], [True, False, False]):
+                yield aten.native_layer_norm_backward, (draw(x.shape), x, [n], mean, scale, draw(n), draw(n), mask)
+            yield aten.native_layer_norm_backward, (draw(x.shape), x, [n], mean, scale, None, None, [True, False, False])
 
     def at(self, call, made, share, is_single=False):
         """Outputs that are so many allowances away from the values in f64, or of each the element alone that has the largest one."""
@@ -541,7 +566,7 @@ print(peak() - before, (x.nbytes + y.nbytes) >> 20, len(found), found[0].verdict
             done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
             with self.subTest(function=name):
                 more, size, count, verdict = *map(int, done[:3]), done[3]
-                self.assertEqual((count, verdict), (1, "pass"))
+                self.assertEqual((count, verdict), (1 + (name == "maxima"), "pass"))  # indices are a result of their own
                 self.assertLess(more, 120 if name != "maxima" else size // 2 + 300)  # MB
 
     def test_a_wrong_element(self):

@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`pip install .` in an environment of its own: wheel_test.py SOURCE. Skips where there is no index of packages."""
+"""`pip install .` in an environment of its own: wheel_test.py SOURCE [CLASS]. Skips where there is no index of packages."""
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import tomllib
 import unittest
 import zipfile
 
 SOURCE = pathlib.Path(sys.argv[1])
 TESTS = pathlib.Path(__file__).parent
+
+
+class Configured(unittest.TestCase):
+    def test_what_pip_builds_is_configured(self):
+        """Layers that are compiled together there name each other; nothing else configures them so."""
+        options = tomllib.loads(pathlib.Path(SOURCE, "pyproject.toml").read_text(encoding="utf-8"))["tool"]["scikit-build"]["cmake"]["define"]
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(["cmake", "-S", SOURCE, "-B", folder, "-G", "Ninja", *(f"-D{key}={value}" for key, value in options.items())],
+                                  capture_output=True, text=True, timeout=500)
+        self.assertEqual(done.returncode, 0, done.stderr[-3000:])
 
 
 class Wheel(unittest.TestCase):
@@ -96,4 +107,4 @@ class Wheel(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)

@@ -61,8 +61,7 @@ def check(op: Union[str, Callable[..., Any]], inputs: Arrays, outputs: Union[Arr
     tier: "auto", "fast" or "reproducible" golden values.
     dtypes: by name, what uint16 and uint8 arrays hold ("bf16", "e4m3", ...; uint8 is else u8), or the narrower type that
         the values of a float array are of.
-    explain: of a failure, "quick": the causes that about a second of work finds, a quarter of one for large cases (of long formulas,
-        such as gated_delta_rule's, it takes several); "full": all; "no": the verdict and its figures alone, sooner: without
+    explain: of a failure, "quick": the causes that about a second of work finds, a quarter of one for large cases; "full": ten seconds, for large cases all; "no": the verdict and its figures alone, sooner: without
         weaker arithmetic, `weak` and `explanation`.
     sample: about how many elements of a large output are judged, at the cost of these alone; None: all. They lie on a grid:
         the ends of each axis, both sides of borders of blocks, slices at random, and the extreme and the first and last

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from typing import Any, Callable, Iterator, Mapping, Union
 
 from ._verdict import Verdict
@@ -54,7 +55,7 @@ def check_kernel(op: Union[str, Callable[..., Any]], inputs: Any, kernel: Callab
     """The verdict on what `kernel` makes of the inputs. Its causes are those that also explain the further results."""
     from ._check import check
     verdict = check(op, inputs, _call(kernel, inputs, attrs), **judged, **attrs)
-    causes, notes = verdict.cause.split(_OR), []
+    causes, notes = list(verdict.causes), []
     for what, other_inputs, other_attrs in _experiments(inputs, attrs):
         if len(causes) < 2:
             break
@@ -62,7 +63,7 @@ def check_kernel(op: Union[str, Callable[..., Any]], inputs: Any, kernel: Callab
             other = check(op, other_inputs, _call(kernel, other_inputs, other_attrs), **judged, **other_attrs)
         except Exception:  # the kernel or the operator does not take such data
             continue
-        kept = [cause for cause in causes if cause in other.cause.split(_OR)]
+        kept = [cause for cause in causes if cause in other.causes]
         if other.passed_strictly or len(kept) == len(causes):
             continue
         notes.append(f"experiment: {what}: explained by {_OR.join(kept) or 'none of these causes'}")
@@ -72,4 +73,5 @@ def check_kernel(op: Union[str, Callable[..., Any]], inputs: Any, kernel: Callab
     if not notes:
         return verdict
     reason = verdict.reason.partition(_CAUSE)[0] + _CAUSE + _OR.join(causes)
-    return Verdict(verdict.verdict, verdict.class_, reason, "\n".join([verdict.explanation.rstrip("\n"), *notes, ""]), verdict._json)
+    record = json.dumps({**json.loads(verdict._json), "causes": causes})
+    return Verdict(verdict.verdict, verdict.class_, reason, "\n".join([verdict.explanation.rstrip("\n"), *notes, ""]), record)

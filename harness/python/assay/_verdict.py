@@ -120,6 +120,11 @@ class Verdict:
         return self.reason.partition("; it is the right result of ")[2]
 
     @property
+    def causes(self) -> tuple[str, ...]:
+        """The texts of `cause`, each by itself."""
+        return tuple(self._fields().get("causes") or ())
+
+    @property
     def weak(self) -> bool:
         """Whether it passed by the default contract while most single faults would pass as well: by intermediates of
         16 bits alone, or in long rows."""

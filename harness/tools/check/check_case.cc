@@ -291,7 +291,9 @@ void ComputeMissingGoldens(const CheckRequest& request, PreparedCase& data) {
 // Causes of a failure; quick ones in the time that it may take beside a pass.
 std::vector<Cause> CausesOf(const CheckRequest& request, const UserTensors& user, const CheckResult& result) {
   const PreparedCase& data = user.data;
-  const double seconds = request.explain == "full" ? kInfinity : IsSmall(data.problem) ? 1 : 0.25;
+  constexpr double kOfSmall = 10;  // of pairs of mistakes there are more than anybody waits for
+  const bool is_small = IsSmall(data.problem), is_full = request.explain == "full";
+  const double seconds = is_full ? (is_small ? kOfSmall : kInfinity) : is_small ? 1 : 0.25;
   WrongResult wrong{.op = *data.op,
                     .problem = data.problem,
                     .inputs = data.inputs,

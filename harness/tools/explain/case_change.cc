@@ -11,6 +11,7 @@
 #include "harness/tools/explain/forms.h"
 #include "harness/tools/explain/mask_change.h"
 #include "harness/tools/explain/padding_change.h"
+#include "harness/tools/explain/table_change.h"
 #include "ops/formula_operator.h"
 
 namespace assay {
@@ -23,6 +24,7 @@ const AttrDef& DefinitionOf(const Operator& op, const std::string& key) {
 // Usual numbers, then factors, powers and decades of a stated real. Tiny ones are epsilons.
 std::vector<double> NumbersNear(double x) {
   std::vector<double> numbers = {0, 1};
+  if (x > 0 && x < 1) numbers.push_back(1 - x);  // a probability of the opposite
   if (std::fabs(x) < 0.01) numbers.insert(numbers.end(), {1e-5, 1e-6, 1e-8, 1e-12, 1e-3});
   numbers.insert(numbers.end(), {x * x, -x, 2 * x, x / 2, std::sqrt(std::fabs(x)), 1 / x});
   for (const double more : {1, -1}) numbers.push_back(1 / std::sqrt(1 / (x * x) + more));  // the root of another count
@@ -148,7 +150,7 @@ void AddRareChangesOf(const Problem& problem, size_t input, std::vector<CaseChan
   }
   if (operand.dtype != DType::kE5M2 && operand.dtype != DType::kE4M3)
     add(OperandChange::kE4M3), add(OperandChange::kE5M2);
-  add(OperandChange::kExponential), add(OperandChange::kLogarithm);
+  add(OperandChange::kExponential), add(OperandChange::kLogarithm), add(OperandChange::kComplement);
   add(OperandChange::kInt8, kAllAxes);
   for (size_t axis = shape.size() < 2 ? shape.size() : shape.size() - 2; axis < shape.size(); ++axis) {
     if (shape[axis] > 2) add(OperandChange::kInt8, axis);
@@ -318,6 +320,8 @@ Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
       return WithValues(tensor, [&](std::vector<double>& values) {
         for (double& x : values) x = change.kind == OperandChange::kExponential ? std::exp(x) : std::log(x);
       });
+    case OperandChange::kComplement:
+      return Filled(tensor, -1, 1);
     case OperandChange::kHann:
       return WindowAs(tensor, 0.5, change.by);
     case OperandChange::kHamming:
@@ -327,6 +331,8 @@ Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
     case OperandChange::kPaddedRound:
       return PadTensor(tensor, change);
     case OperandChange::kExchanged:
+    case OperandChange::kLaterPositions:
+    case OperandChange::kOtherBase:
     case OperandChange::kSeesOneMore:
     case OperandChange::kSeesOneLess:
       break;
@@ -353,6 +359,7 @@ std::vector<CaseChange> ListRareChanges(const Problem& problem) {
   std::vector<CaseChange> changes;
   for (size_t input = 0; input < problem.inputs.size(); ++input) AddRareChangesOf(problem, input, changes);
   AddPaddings(problem, changes);
+  AddTables(problem, changes);
   for (const StageMistake& mistake : ListStageMistakes(problem)) changes.push_back({.stages = mistake});
   return changes;
 }
@@ -366,7 +373,8 @@ std::vector<CaseChange> ListFormulaChanges(const Operator& op, const Problem& pr
   const bool is_real = attr != problem.attrs.end() && attr->type == AttrType::kFloat;
   for (formula::GraphChange& change : formula::ListGraphChanges(definition.graph())) {
     const formula::Node& node = definition.graph().At(change.node);
-    const bool is_its_number = is_real && node.kind == formula::Kind::kConst && node.constant == attr->f;
+    const bool is_its_number = is_real && node.kind == formula::Kind::kConst &&
+                               std::fabs(node.constant - attr->f) <= 1e-6 * std::fabs(attr->f);
     if (!is_its_number) changes.push_back({.formula = std::move(change)});
   }
   return changes;
@@ -392,6 +400,7 @@ std::optional<Problem> ChangeCase(const Operator& op, const Problem& problem, co
 }
 
 std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const CaseChange& change) {
+  if (IsOfTables(change)) return ChangeTables(inputs, change);
   std::vector<Tensor> changed;
   for (const Tensor& input : inputs) changed.push_back(input.Clone());
   if (change.kind == OperandChange::kExchanged) {

@@ -48,6 +48,9 @@ enum class OperandChange : uint8_t {
   kPaddedByEdge,  // what is around images is the nearest elements, their mirror image, or those of the other end
   kPaddedByMirror,
   kPaddedRound,
+  kComplement,      // 1 less each element, of a gate or a probability
+  kLaterPositions,  // tables of cosines and sines whose positions begin `by` further on
+  kOtherBase,       // tables of the base `by`
   kSeesOneMore,  // a causal mask of attention shows one key more or less; queries see keys up to `by` places further on
   kSeesOneLess,
 };

@@ -3,44 +3,25 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <span>
 
 #include "harness/core/data/infinity.h"
 #include "harness/judge/judge.h"
-#include "harness/judge/judge_output.h"
+#include "harness/tools/explain/fitted_constant.h"
 #include "harness/tools/explain/forms.h"
 #include "harness/tools/explain/narrowed_node.h"
 #include "harness/tools/explain/near_elements.h"
+#include "harness/tools/explain/reach.h"
 #include "harness/tools/explain/stored_changes.h"
 #include "harness/tools/explain/wrong_places.h"
 #include "ops/formula/formula_error.h"
 #include "ops/formula_operator.h"
-#include "ops/subproblem.h"
 
 namespace assay {
 namespace {
 
 constexpr double kSecondsOfNarrowing = 2;
-constexpr int64_t kOtherSlices = 8;  // beside those with wrong elements
-
-// Whether something is promised for most elements: else they contradict nothing.
-bool IsMostlyBounded(const ElementJudge& judge) {
-  if (judge.IsBoundedEverywhere()) return true;
-  const int64_t n = judge.golden().size();
-  int64_t open = 0;
-  for (int64_t i = 0; i < n; ++i) open += judge.IsOpen(i) ? 1 : 0;
-  return 2 * open <= n;
-}
-
-bool IsRight(const WrongResult& result, const Problem& problem, size_t output, const std::vector<Tensor>& inputs,
-             Tensor got) {
-  const Golden golden = result.op.ComputeGolden(problem, output, inputs, result.tier);
-  const BoundModel bound = result.op.Bound(problem, output, golden, result.contract);
-  return IsMostlyBounded(ElementJudge(golden, bound, result.contract, got.dtype())) &&
-         Holds(JudgeOutput({result.op, problem, output, inputs, golden, bound, result.contract}, got));
-}
 
 // Whether all is one constant, as in memory that nobody has written.
 bool IsConstant(const Tensor& tensor) {
@@ -48,120 +29,13 @@ bool IsConstant(const Tensor& tensor) {
   return values.size() > 1 && std::ranges::all_of(values, [&](double x) { return x == values[0]; });
 }
 
-void SpendOnJudging(const WrongResult& result, const Problem& problem) {
-  if (result.work != nullptr) result.work->Spend(EstimateSecondsOfJudging(result.op, problem));
+bool AreBits(const std::vector<double>& values) {
+  return std::ranges::all_of(values, [](double x) { return x == 0 || x == 1; });
 }
 
-// Operands are copied before one of them is changed, which takes longest where single slices are computed.
-void SpendOnCopies(const WrongResult& result) {
-  constexpr double kOfElement = 4e-9;
-  if (result.work == nullptr) return;
-  for (const Tensor& input : result.inputs) result.work->Spend(kOfElement * static_cast<double>(input.size()));
-}
-
-// How other golden values explain one output. Sets `fit` if they do, and adds what says so to `bits`.
-Reach FindReachOf(const Golden& golden, const WrongResult& result, const Problem& problem, size_t output,
-                  const std::vector<Tensor>& inputs, Tensor got, const Golden* meant, ResultFit* fit, double& bits) {
-  const BoundModel bound = result.op.Bound(problem, output, golden, result.contract);
-  const ElementJudge judge(golden, bound, result.contract, got.dtype());
-  if (!IsMostlyBounded(judge)) return Reach::kNothing;
-  const ErrorMetrics metrics = JudgeOutput({result.op, problem, output, inputs, golden, bound, result.contract}, got);
-  if (Holds(metrics)) {
-    if (fit != nullptr) *fit = MeasureFit(judge, metrics, got);
-    const bool may_be_meant = result.least_bits == 0 && !result.places->HasWrong();
-    if (meant == nullptr || may_be_meant) return Reach::kAll;
-    Tensor other(got.dtype(), got.shape());
-    other.SetDoubles(meant->value);
-    return Holds(JudgeOutput({result.op, problem, output, inputs, golden, bound, result.contract}, other))
-               ? Reach::kNothing
-               : Reach::kAll;
-  }
-  const auto of_output = result.places == nullptr ? std::nullopt : result.places->CountBits(output, judge, got);
-  if (!of_output) return Reach::kNothing;
-  bits += *of_output;
-  if (fit != nullptr) *fit = result.places->Fit(judge, got);
-  return Reach::kWrongPlaces;
-}
-
-// Whether some of the wrong elements are right in slices of the changed case.
-bool HasRightWorst(const WrongResult& result, const Subproblem& part) {
-  const Tensor& got = result.got[result.output];
-  Tensor marks(got.dtype(), got.shape());
-  std::vector<double> marked(static_cast<size_t>(got.size()) * (IsComplex(got.dtype()) ? 2 : 1));
-  const size_t parts = marked.size() / static_cast<size_t>(got.size());
-  SpendOnJudging(result, part.problem);
-  for (const int64_t element : result.elements) marked[static_cast<size_t>(element) * parts] = 1;
-  marks.SetDoubles(marked);
-  marked = part.TakeOutput(marks).ToDoubles();
-  const std::vector<double> values = part.TakeOutput(got).ToDoubles();
-  const Golden golden = result.op.ComputeGolden(part.problem, result.output, part.inputs, result.tier);
-  const BoundModel bound = result.op.Bound(part.problem, result.output, golden, result.contract);
-  const ElementJudge judge(golden, bound, result.contract, got.dtype());
-  for (size_t i = 0; i < marked.size(); ++i) {
-    if (marked[i] != 0 && !judge.Judge(static_cast<int64_t>(i), values[i]).accepted) return false;
-  }
-  return true;
-}
-
-// How the changed case explains the wrong places alone, from slices that hold all of them. nullopt: these are no small
-// part of the case.
-std::optional<Reach> FindReachOfSlices(const WrongResult& result, const Problem& problem,
-                                       const std::vector<Tensor>& inputs, ResultFit* fit) {
-  constexpr size_t kMostPlaces = 1 << 14;
-  constexpr double kSmallPart = 1.0 / 8;
-  const std::vector<int64_t> wrong = result.places->TakeAllWrong(kMostPlaces);
-  if (wrong.empty()) return std::nullopt;
-  const auto part = TakePart(result.op, problem, result.output, inputs, wrong, 0);
-  if (!part || part->problem.flops > kSmallPart * problem.flops) return std::nullopt;
-  SpendOnJudging(result, part->problem);
-  const Tensor& got = result.got[result.output];
-  Tensor numbers(DType::kF64, got.shape());
-  std::vector<double> all(static_cast<size_t>(got.size()));
-  std::iota(all.begin(), all.end(), 0.0);
-  numbers.SetDoubles(all);
-  std::vector<int64_t> of_slices;
-  for (const double number : part->TakeOutput(numbers).ToDoubles()) of_slices.push_back(static_cast<int64_t>(number));
-  const Golden golden = result.op.ComputeGolden(part->problem, result.output, part->inputs, result.tier);
-  const BoundModel bound = result.op.Bound(part->problem, result.output, golden, result.contract);
-  const ElementJudge judge(golden, bound, result.contract, got.dtype());
-  ResultFit of_wrong;
-  const auto bits = result.places->CountBitsOfSlices(judge, of_slices, of_wrong);
-  if (!bits || *bits < result.least_bits) return Reach::kNothing;
-  if (fit != nullptr) *fit = of_wrong;
-  return Reach::kWrongPlaces;
-}
-
-// Whether the changed case explains the result or some places of it, on slices around wrong elements first. Sets `fit`
-// then.
-Reach FindReach(const WrongResult& result, const Problem& problem, const std::vector<Tensor>& inputs,
-                const Golden* meant = nullptr, ResultFit* fit = nullptr) {
-  const auto part = TakePart(result.op, problem, result.output, inputs, result.elements, kOtherSlices);
-  if (!part && problem.flops > result.most_flops) return Reach::kNothing;
-  if (part) SpendOnJudging(result, part->problem);
-  const Tensor& wrong = result.got[result.output];
-  const bool may_be_all = !part || IsRight(result, part->problem, result.output, part->inputs, part->TakeOutput(wrong));
-  if (!may_be_all && (result.places == nullptr || !HasRightWorst(result, *part))) return Reach::kNothing;
-  if (!may_be_all) {
-    const std::optional<Reach> of_slices = FindReachOfSlices(result, problem, inputs, fit);
-    if (of_slices) return *of_slices;
-    if (problem.flops > result.most_flops) return Reach::kNothing;
-  }
-  Reach reach = Reach::kAll;
-  double bits = 0;
-  for (size_t k = 0; k < problem.outputs.size(); ++k) {
-    SpendOnJudging(result, problem);
-    const bool is_wrong = k == result.output;
-    const Reach of_output =
-        FindReachOf(result.op.ComputeGolden(problem, k, inputs, result.tier), result, problem, k, inputs,
-                    result.got[k].Clone(), is_wrong ? meant : nullptr, is_wrong ? fit : nullptr, bits);
-    if (of_output == Reach::kNothing) return Reach::kNothing;
-    reach = std::min(reach, of_output);
-  }
-  return reach == Reach::kAll || bits >= result.least_bits ? reach : Reach::kNothing;
-}
-
-bool Holds(const WrongResult& result, const Problem& problem, const std::vector<Tensor>& inputs) {
-  return FindReach(result, problem, inputs) == Reach::kAll;
+// Whether it holds conditions, as masks of i8 do.
+bool IsOfBits(const Tensor& tensor) {
+  return tensor.dtype() == DType::kBool || (IsInt(tensor.dtype()) && AreBits(tensor.ToDoubles()));
 }
 
 Reach ReachBeside(const WrongResult& beside, const CaseChange& change, Reach reach);
@@ -169,10 +43,11 @@ Reach ReachBeside(const WrongResult& beside, const CaseChange& change, Reach rea
 // Causes of the whole result, or else of its wrong places: none of wrong bits, which are the other one by any change.
 class FoundCauses {
  public:
-  explicit FoundCauses(const WrongResult& result) : result_(result) {}
+  explicit FoundCauses(const WrongResult& result)
+      : result_(result), is_of_bits_(IsOfBits(result.got[result.output]) && AreBits(result.golden.value)) {}
 
   void Add(CaseChange change, Reach reach, const ResultFit& fit) {
-    if (reach == Reach::kWrongPlaces && result_.got[result_.output].dtype() == DType::kBool) reach = Reach::kNothing;
+    if (reach == Reach::kWrongPlaces && is_of_bits_) reach = Reach::kNothing;
     if (reach != Reach::kNothing && result_.beside != nullptr) reach = ReachBeside(*result_.beside, change, reach);
     if (reach == Reach::kNothing) return;
     std::vector<Cause>& causes = reach == Reach::kAll ? all_ : of_places_;
@@ -182,6 +57,7 @@ class FoundCauses {
     if (std::ranges::any_of(causes, is_said)) return;
     if (causes.size() < kMostCauses) causes.push_back({std::move(change), fit, reach == Reach::kWrongPlaces});
   }
+  bool AreOfBits() const { return is_of_bits_; }
   bool IsFull() const { return all_.size() == kMostCauses; }
   bool Explains() const { return !all_.empty(); }
   bool IsEmpty() const { return all_.empty() && of_places_.empty(); }
@@ -201,6 +77,7 @@ class FoundCauses {
 
  private:
   const WrongResult& result_;
+  bool is_of_bits_;
   std::vector<Cause> all_, of_places_;
 };
 
@@ -225,15 +102,23 @@ WrongResult As(const WrongResult& result, const Operator& op, const Problem& pro
           result.is_right};
 }
 
-Reach ExplainByFormula(const WrongResult& result, const formula::GraphChange& change, const NearElements& near,
-                       ResultFit& fit) try {
+// `whole`: the graph of the operator's formula, which the change is made to.
+Reach ExplainByFormula(const WrongResult& result, const formula::Graph& whole, const formula::GraphChange& change,
+                       const NearElements& near, ResultFit& fit) try {
+  const std::optional<formula::Graph> changed = formula::ChangeGraph(whole, change);
+  if (!changed || !near.MayBeOf(formula::KeepOutput(*changed, result.output))) return Reach::kNothing;
   const auto op = dynamic_cast<const FormulaOperator&>(result.op).WithChange(change);
-  if (!near.MayBeOf(op->DefinitionOf(result.problem, result.output).graph())) return Reach::kNothing;
   return FindReach(As(result, *op, result.problem, result.inputs, result.got), result.problem, result.inputs,
                    &result.golden, &fit);
 } catch (const formula::FormulaError&) {
   return Reach::kNothing;  // some of its slices have another graph
 }
+
+formula::Graph GraphOf(const WrongResult& result) {
+  return dynamic_cast<const FormulaOperator&>(result.op).WholeDefinitionOf(result.problem).graph();
+}
+
+Reach Explain(const WrongResult& result, const CaseChange& change, ResultFit& fit);
 
 // Adds causes in the formula, as people read it.
 class FormulaCauses {
@@ -243,8 +128,6 @@ class FormulaCauses {
       : result_(result), say_little_(say_little), causes_(causes) {}
 
   void Find() {
-    TryChangesOf(result_);
-    if (IsOver()) return;
     for (const Form& form : FormsOf(result_.problem, result_.inputs, result_.got)) {
       if (IsOver()) return;
       const WrongResult as = As(result_, *form.op, form.problem, form.inputs, form.got);
@@ -258,6 +141,7 @@ class FormulaCauses {
       const Reach reach = FindReach(as, form.problem, form.inputs, &result_.golden, &fit);
       causes_.Add({.formula = formula::GraphChange{.text = form.text}}, reach, fit);
     }
+    if (!IsOver()) TryChangesOf(result_);  // of an operator that is a formula
   }
 
  private:
@@ -267,11 +151,24 @@ class FormulaCauses {
     const std::vector<CaseChange> changes = ListFormulaChanges(result.op, result.problem);
     if (changes.empty() || say_little_) return;
     const NearElements near(result);
+    const formula::Graph whole = GraphOf(result);
     for (const CaseChange& change : changes) {
       if (IsOver()) return;
       ResultFit fit;
-      const Reach reach = ExplainByFormula(result, *change.formula, near, fit);
+      const Reach reach = ExplainByFormula(result, whole, *change.formula, near, fit);
       causes_.Add(change, reach, fit);
+    }
+    if (causes_.IsEmpty()) TryConstants(result, whole, near);
+  }
+
+  // A number fits a few places whatever the mistake: all elements have to hold by it.
+  void TryConstants(const WrongResult& result, const formula::Graph& whole, const NearElements& near) {
+    for (const CaseChange& change : FitConstants(result, whole, result_.problem)) {
+      if (IsOver() || causes_.Explains()) return;
+      ResultFit fit;
+      const Reach reach =
+          change.formula ? ExplainByFormula(result, whole, *change.formula, near, fit) : Explain(result_, change, fit);
+      if (reach == Reach::kAll) causes_.Add(change, reach, fit);
     }
   }
 
@@ -371,20 +268,56 @@ void FindTwoMistakes(const WrongResult& result, FoundCauses& causes) {
     if (!made) continue;
     const WrongResult as = As(result, result.op, made->problem, made->inputs, result.got);
     const NearElements near(as);
+    const formula::Graph whole = GraphOf(as);
     for (CaseChange second : first.key.empty() ? usual : ListFormulaChanges(result.op, made->problem, first.key)) {
       if (result.work->IsOver() || causes.IsFull()) return;
       ResultFit fit;
-      if (ExplainByFormula(as, *second.formula, near, fit) != Reach::kAll) continue;
+      if (ExplainByFormula(as, whole, *second.formula, near, fit) != Reach::kAll) continue;
       second.first = std::make_shared<const CaseChange>(first);
       causes.Add(std::move(second), Reach::kAll, fit);
     }
   }
 }
 
+// Two mistakes of the formula: the likelier ones, each beside another one.
+void FindTwoPlaces(const WrongResult& result, FoundCauses& causes) {
+  constexpr size_t kMostFirst = 64;
+  const formula::Graph whole = GraphOf(result);
+  const NearElements near(result, true);
+  size_t tried = 0;
+  for (const formula::GraphChange& first : formula::ListGraphChanges(whole)) {
+    if (first.user != -1) continue;
+    const auto op = dynamic_cast<const FormulaOperator&>(result.op).WithChange(first);
+    if (++tried > kMostFirst) return;
+    const WrongResult as = As(result, *op, result.problem, result.inputs, result.got);
+    const formula::Graph changed = GraphOf(as);
+    for (const formula::GraphChange& second : formula::ListGraphChanges(changed)) {
+      if (result.work->IsOver() || causes.IsFull()) return;
+      if (second.user != -1) continue;
+      ResultFit fit;
+      if (ExplainByFormula(as, changed, second, near, fit) != Reach::kAll) continue;
+      causes.Add({.formula = second, .first = std::make_shared<const CaseChange>(CaseChange{.formula = first})},
+                 Reach::kAll, fit);
+    }
+  }
+}
+
+// Likewise of an operator that is no formula, but has one.
+void FindTwoPlacesOfForm(const WrongResult& result, FoundCauses& causes) {
+  if (!IsSmall(result.problem)) return;
+  if (dynamic_cast<const FormulaOperator*>(&result.op) != nullptr) return FindTwoPlaces(result, causes);
+  for (const Form& form : FormsOf(result.problem, result.inputs, result.got)) {
+    if (form.text.empty()) return FindTwoPlaces(As(result, *form.op, form.problem, form.inputs, form.got), causes);
+  }
+}
+
+Reach ReachOfTwoPlaces(const WrongResult& result, const CaseChange& change);
+
 // How a change that was found for a result, maybe another one, explains this one. Precondition: it has `places`, and
 // the change is no narrowing.
 Reach ReachOf(const WrongResult& result, const CaseChange& change) {
   ResultFit fit;
+  if (change.first != nullptr && change.first->formula) return ReachOfTwoPlaces(result, change);
   if (change.first != nullptr) {
     const std::optional<CaseOfMistake> made = MakeMistake(result, *change.first);
     CaseChange second = change;
@@ -396,9 +329,25 @@ Reach ReachOf(const WrongResult& result, const CaseChange& change) {
   for (const Form& form : FormsOf(result.problem, result.inputs, result.got)) {
     const WrongResult as = As(result, *form.op, form.problem, form.inputs, form.got);
     if (form.text == change.formula->text) return FindReach(as, form.problem, form.inputs, &result.golden, &fit);
-    if (!is_formula && form.text.empty()) return ExplainByFormula(as, *change.formula, NearElements(as), fit);
+    if (!is_formula && form.text.empty())
+      return ExplainByFormula(as, GraphOf(as), *change.formula, NearElements(as), fit);
   }
-  return is_formula ? ExplainByFormula(result, *change.formula, NearElements(result), fit) : Reach::kNothing;
+  return is_formula ? ExplainByFormula(result, GraphOf(result), *change.formula, NearElements(result), fit)
+                    : Reach::kNothing;
+}
+
+Reach ReachOfTwoPlaces(const WrongResult& result, const CaseChange& change) {
+  const auto of = [&](const WrongResult& as) {
+    const auto op = dynamic_cast<const FormulaOperator&>(as.op).WithChange(*change.first->formula);
+    const WrongResult made = As(as, *op, as.problem, as.inputs, as.got);
+    ResultFit fit;
+    return ExplainByFormula(made, GraphOf(made), *change.formula, NearElements(made), fit);
+  };
+  if (dynamic_cast<const FormulaOperator*>(&result.op) != nullptr) return of(result);
+  for (const Form& form : FormsOf(result.problem, result.inputs, result.got)) {
+    if (form.text.empty()) return of(As(result, *form.op, form.problem, form.inputs, form.got));
+  }
+  return Reach::kNothing;
 }
 
 // Whether a narrowing that was found for one result of the kernel makes another one, too.
@@ -430,7 +379,9 @@ Reach ReachBeside(const WrongResult& beside, const CaseChange& change, Reach rea
 }  // namespace
 
 std::vector<Cause> FindCauses(const WrongResult& wrong, SearchWork& work) {
-  if (IsConstant(wrong.got[wrong.output]) || Holds(wrong, wrong.problem, wrong.inputs)) return {};
+  WrongResult as_meant = wrong;  // whose roundings are as the data have them
+  as_meant.is_exact = false;
+  if (IsConstant(wrong.got[wrong.output]) || Holds(as_meant, wrong.problem, wrong.inputs)) return {};
   const WrongPlaces places(wrong);
   const bool say_little = places.SayLittle();
   WrongResult result = wrong;
@@ -472,7 +423,9 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, SearchWork& work) {
   // An operand of zeros or ones may be the same as a formula without it, and says it more plainly.
   if (!causes.Explains()) FormulaCauses(result, say_little, causes).Find();
   add_stored(false);
-  if (causes.IsEmpty() && !say_little) FindTwoMistakes(result, causes);
+  // Pairs are so many that one of them makes any few bits.
+  if (causes.IsEmpty() && !say_little && !causes.AreOfBits()) FindTwoMistakes(result, causes);
+  if (causes.IsEmpty() && !say_little && !causes.AreOfBits()) FindTwoPlacesOfForm(result, causes);
   return causes.Take();
 }
 

@@ -18,6 +18,7 @@ namespace assay {
 namespace {
 
 constexpr double kSecondsOfOne = 2;  // more than a small case needs
+constexpr size_t kMostWorstElements = 8;
 
 class RunExplainer {
  public:
@@ -95,7 +96,6 @@ class ResultOnTwin {
     return outputs;
   }
 
-  static constexpr size_t kMostWorstElements = 8;
   const std::vector<Tensor> inputs_;
   const Golden golden_;
   const std::vector<Tensor> right_;
@@ -132,6 +132,81 @@ bool IsOther(const ElementJudge& judge, const Tensor& first, const Tensor& secon
   return false;
 }
 
+WrongResult TakeOwnResult(const PreparedCase& data, const Attempt& attempt) {
+  const size_t output = attempt.findings->worst;
+  WrongResult wrong{.op = *data.op,
+                    .problem = data.problem,
+                    .inputs = data.inputs,
+                    .got = attempt.outputs,
+                    .contract = attempt.contract,
+                    .golden = data.outputs[output].golden,
+                    .tier = data.outputs[output].golden.tier,
+                    .output = output};
+  const std::vector<ErrorMetrics>& runs = attempt.findings->outputs[output].evidence.runs;
+  if (!runs.empty()) {
+    for (const WorstElement& worst : runs[0].worst) wrong.elements.push_back(worst.index);
+  }
+  return wrong;
+}
+
+// The attempt's result on normal deviates, which show more than data that cancel.
+class RandomResult {
+ public:
+  RandomResult(const PreparedCase& data, const WrongResult& own, const std::vector<Tensor>& outputs)
+      : set_(PrepareRandomSet(data)),
+        result_{.op = own.op,
+                .problem = set_.problem,
+                .inputs = set_.inputs,
+                .got = outputs,
+                .contract = own.contract,
+                .golden = set_.outputs[own.output].golden,
+                .tier = own.tier,
+                .output = own.output} {
+    const WrongPlaces places(result_);
+    result_.elements = places.TakeWrongElements(kMostWorstElements);
+  }
+  const WrongResult& result() const { return result_; }
+
+ private:
+  const PreparedCase set_;
+  WrongResult result_;
+};
+
+// null: the kernel had no other data, or was right on them.
+std::unique_ptr<RandomResult> FindRandomResult(const PreparedCase& data, const Attempt& attempt,
+                                               const WrongResult& own) {
+  const auto is_random = [](const KeptOutputSet& kept) { return kept.twin == KeptOutputSet::kRandomSet; };
+  const auto kept = std::ranges::find_if(attempt.kept, is_random);
+  return kept == attempt.kept.end() || data.whole ? nullptr : std::make_unique<RandomResult>(data, own, kept->outputs);
+}
+
+// Exact data alone, where the case's own hide what is wrong, may have several causes within their bounds: one has to
+// make each bit of the result, and to be the only one that does.
+void KeepExact(std::vector<Cause>& causes) {
+  std::erase_if(causes, [](const Cause& cause) { return cause.fit.equal != cause.fit.values; });
+  if (causes.size() > 1) causes.clear();
+}
+
+std::vector<Cause> FindCausesBeside(WrongResult wrong, const ResultOnTwin* twin, SearchWork& work) {
+  if (twin == nullptr) return FindCauses(wrong, work);
+  const WrongResult other = twin->result();
+  wrong.beside = &other;
+  return FindCauses(wrong, work);
+}
+
+// Causes of what is wrong on the twin, which have to agree with the case's own data.
+std::vector<Cause> FindCausesOnTwin(WrongResult own, const ResultOnTwin& twin, SearchWork& work) {
+  WrongResult other = twin.result();
+  own.least_bits = 0;
+  const WrongPlaces places(own);
+  own.places = &places;
+  own.work = &work;
+  other.least_bits = kLeastBits, other.beside = &own;
+  std::vector<Cause> causes = FindCauses(other, work);
+  if (!places.HasWrong()) KeepExact(causes);
+  return causes;
+}
+
 }  // namespace
 
 std::string ExplainExecutions(const PreparedCase& data, const Attempt& attempt) {
@@ -159,33 +234,17 @@ std::string ExplainExecutions(const PreparedCase& data, const Attempt& attempt) 
 }
 
 std::vector<Cause> FindCausesOf(const PreparedCase& data, const Attempt& attempt, SearchWork& work) {
-  const size_t output = attempt.findings->worst;
-  WrongResult wrong{.op = *data.op,
-                    .problem = data.problem,
-                    .inputs = data.inputs,
-                    .got = attempt.outputs,
-                    .contract = attempt.contract,
-                    .golden = data.outputs[output].golden,
-                    .tier = data.outputs[output].golden.tier,
-                    .output = output};
-  const std::vector<ErrorMetrics>& runs = attempt.findings->outputs[output].evidence.runs;
-  if (!runs.empty()) {
-    for (const WorstElement& worst : runs[0].worst) wrong.elements.push_back(worst.index);
-  }
-  const auto twin = FindResultOnTwin(data, attempt, wrong);
-  if (twin == nullptr) return FindCauses(wrong, work);
-  WrongResult own = wrong, other = twin->result();
-  wrong.beside = &other;
-  std::vector<Cause> causes = FindCauses(wrong, work);
-  if (!causes.empty() || other.is_right) return causes;
-  own.least_bits = 0;
-  const WrongPlaces places(own);
-  own.places = &places;
-  own.work = &work;
-  // Exact data alone may have several causes: a cause has to explain what is wrong with the case's own data, too.
-  if (!places.HasWrong()) return {};
-  other.least_bits = kLeastBits, other.beside = &own;
-  return FindCauses(other, work);
+  const WrongResult own = TakeOwnResult(data, attempt);
+  const auto twin = FindResultOnTwin(data, attempt, own);
+  std::vector<Cause> causes = FindCausesBeside(own, twin.get(), work);
+  if (!causes.empty()) return causes;
+  SearchWork of_random(work.Most());
+  const auto random = FindRandomResult(data, attempt, own);
+  if (random != nullptr) causes = FindCausesBeside(random->result(), twin.get(), of_random);
+  const bool twin_may_tell = twin != nullptr && !twin->result().is_right;
+  if (causes.empty() && twin_may_tell) causes = FindCausesOnTwin(own, *twin, work);
+  work.Spend(of_random.spent());
+  return causes;
 }
 
 std::function<std::string(const PreparedCase&, const Attempt&)> MakeRunExplainer() {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "harness/tools/explain/delta_forms.h"
 #include "ops/attention/attention.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
@@ -212,6 +213,14 @@ std::optional<Written> WriteCircularConv(const Problem& problem) {
   return Written{author, Extents({{"b", shape[0]}, {"c", shape[1]}, {"l", shape[2]}})};
 }
 
+template <DeltaMistake kMistake>
+std::optional<Written> WriteDelta(const Problem& problem) {
+  const DeltaAttrs attrs{problem.Text("norm") == "l2", problem.Float("scale"), problem.Float("eps")};
+  AttrList extents;
+  for (const char* axis : {"b", "h", "l", "d", "dv"}) extents.emplace_back(axis, std::to_string(problem.Int(axis)));
+  return Written{WriteDeltaRule(attrs, kMistake), std::move(extents)};
+}
+
 struct FormRow {
   const char* op;
   const char* text;
@@ -235,6 +244,25 @@ constexpr FormRow kForms[] = {
     {"fft_conv", "a convolution that goes round the end", WriteCircularConv},
     {"all_reduce", "the own data of each rank left out", WriteAllReduce<0>},
     {"all_reduce", "the own data of each rank twice", WriteAllReduce<2>},
+    {"gated_delta_rule", "the gate behind the update of the state", WriteDelta<DeltaMistake::kGateBehindUpdate>},
+    {"gated_delta_rule", "v predicted from the state before its gate", WriteDelta<DeltaMistake::kPredictsBeforeGate>},
+    {"gated_delta_rule", "the gate in the prediction of v alone", WriteDelta<DeltaMistake::kGateOfPredictionAlone>},
+    {"gated_delta_rule", "the gate of each position twice", WriteDelta<DeltaMistake::kGateTwice>},
+    {"gated_delta_rule", "v in place of v less its prediction", WriteDelta<DeltaMistake::kNoPrediction>},
+    {"gated_delta_rule", "the prediction of v added, not subtracted", WriteDelta<DeltaMistake::kAddsPrediction>},
+    {"gated_delta_rule", "beta as the factor of v alone, not of its prediction",
+     WriteDelta<DeltaMistake::kBetaOfValueAlone>},
+    {"gated_delta_rule", "beta as the factor of the prediction alone, not of v",
+     WriteDelta<DeltaMistake::kBetaOfPredictionAlone>},
+    {"gated_delta_rule", "beta of each position twice", WriteDelta<DeltaMistake::kBetaTwice>},
+    {"gated_delta_rule", "v predicted by the key of the position before",
+     WriteDelta<DeltaMistake::kPredictsByKeyBefore>},
+    {"gated_delta_rule", "the key of the position before in the update of the state",
+     WriteDelta<DeltaMistake::kWritesKeyBefore>},
+    {"gated_delta_rule", "o read from the state before its update", WriteDelta<DeltaMistake::kReadsBeforeUpdate>},
+    {"gated_delta_rule", "the given state at each position, not the one before it",
+     WriteDelta<DeltaMistake::kStateOfEachIsGiven>},
+    {"gated_delta_rule", "a new state that lacks the last position", WriteDelta<DeltaMistake::kStoresStateBefore>},
     {"attention", "", WriteAttention<KeyHead::kOfBlock>},
     {"matmul", "", WriteMatmul},
     {"softmax", "", WriteSoftmax},

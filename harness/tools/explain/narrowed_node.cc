@@ -111,9 +111,11 @@ void AddNarrowings(const Graph& graph, const std::vector<int>& users, Narrowing 
     if (formula::Maps(info, formula::Function::kDiv)) add(What::kReciprocal);
   }
   if (info.kind != formula::Kind::kSum || !is_among(kBitsOfSums)) return;
-  for (const int64_t every : {1, 8, 16, 32, 64, 128}) {
+  const int64_t terms = graph.ExtentOf(info.reduced);
+  for (const int64_t every :
+       {int64_t{1}, int64_t{8}, int64_t{16}, int64_t{32}, int64_t{64}, int64_t{128}, (terms + 1) / 2}) {
     const bool is_known = every > 1 && like.bits == kBitsOfF32;  // blocks that a kernel adds in f32 anyway
-    if (is_known || every >= graph.ExtentOf(info.reduced)) continue;
+    if (is_known || every >= terms) continue;
     add(What::kRunningSum, -1, every);
     if (every == 1 && like.bits < kBitsOfF32) {
       all.back().of_operands = true;  // a kernel in that format alone
@@ -181,7 +183,7 @@ class NarrowingSearch {
   const WrongPlaces& places() const { return *result_.places; }
 
   void SpendOnLane() {
-    const double seconds = EstimateSecondsOfLane(result_.problem, evaluator_.lanes());
+    const double seconds = EstimateSecondsOfLane(evaluator_);
     work_.Spend(seconds);
     if (result_.work != nullptr) result_.work->Spend(seconds);
   }

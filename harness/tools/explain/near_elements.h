@@ -17,11 +17,11 @@ namespace assay {
 // no bound to tell so.
 class NearElements {
  public:
-  explicit NearElements(const WrongResult& result)
-      : problem_(result.problem),
-        work_(result.work),
+  // `closely`: of so many formulas that some come near by chance.
+  explicit NearElements(const WrongResult& result, bool closely = false)
+      : work_(result.work),
         inputs_(ReadElements(result.inputs)),
-        share_(result.problem.flops > kMany ? kShareOfMany : kShare) {
+        share_(closely || result.problem.flops > kMany ? kShareOfMany : kShare) {
     const Tensor& got = result.got[result.output];
     if (IsComplex(got.dtype())) return;
     for (const int64_t element : std::span(result.elements).first(std::min<size_t>(kMost, result.elements.size()))) {
@@ -33,8 +33,9 @@ class NearElements {
 
   bool MayBeOf(const formula::Graph& graph) const {
     formula::LaneEvaluator evaluator(graph, graph.outputs[0], inputs_);
+    if (work_ != nullptr) work_->Spend(EstimateSecondsOfGraph(evaluator));
     return std::ranges::all_of(elements_, [&](const Element& wrong) {
-      if (work_ != nullptr) work_->Spend(EstimateSecondsOfLane(problem_, evaluator.lanes()));
+      if (work_ != nullptr) work_->Spend(EstimateSecondsOfLane(evaluator));
       const int64_t lane = evaluator.LaneOf(wrong.element);
       const std::vector<int64_t> in_lane = evaluator.Elements(lane);
       const std::span<const double> values = evaluator.Run(lane, {});
@@ -51,7 +52,6 @@ class NearElements {
     int64_t element;
     double got, error;
   };
-  const Problem& problem_;
   SearchWork* const work_;
   std::vector<std::vector<double>> inputs_;
   double share_;

@@ -9,7 +9,7 @@ namespace assay {
 namespace {
 
 // Measured as medians over cases of some thousand elements.
-constexpr double kOfFlop = 2e-9, kOfFormulaFlop = 1e-7, kOfLaneFlop = 1e-8;
+constexpr double kOfFlop = 2e-9, kOfFormulaFlop = 1e-7, kOfNode = 1e-6, kOfLaneNode = 1e-7, kOfLaneValue = 4e-9;
 constexpr double kOfOperandElement = 15e-9, kOfResult = 200e-9, kOfGraph = 10e-6;
 
 double CountElements(const std::vector<Operand>& operands) {
@@ -26,8 +26,12 @@ double EstimateSecondsOfJudging(const Operator& op, const Problem& problem) {
          kOfOperandElement * CountElements(problem.inputs) + kOfResult * CountElements(problem.outputs);
 }
 
-double EstimateSecondsOfLane(const Problem& problem, int64_t lanes) {
-  return kOfGraph / 4 + kOfLaneFlop * problem.flops / static_cast<double>(std::max<int64_t>(1, lanes));
+double EstimateSecondsOfGraph(const formula::LaneEvaluator& evaluator) {
+  return kOfNode * static_cast<double>(evaluator.nodes()) + kOfLaneValue * evaluator.CountValues();
+}
+
+double EstimateSecondsOfLane(const formula::LaneEvaluator& evaluator) {
+  return kOfLaneNode * static_cast<double>(evaluator.nodes()) + kOfLaneValue * evaluator.CountValues();
 }
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 // machine or a busy one.
 #pragma once
 
+#include "ops/formula/faults.h"
 #include "ops/operator.h"
 
 namespace assay {
@@ -16,6 +17,7 @@ class SearchWork {
   bool IsOver() const { return spent_ > most_; }
   double spent() const { return spent_; }
   double Left() const { return most_ - spent_; }
+  double Most() const { return most_; }
 
  private:
   double most_, spent_ = 0;
@@ -24,7 +26,8 @@ class SearchWork {
 // Seconds that one core of a usual machine takes to compute golden values and bounds of an output, and to judge a
 // result by them.
 double EstimateSecondsOfJudging(const Operator& op, const Problem& problem);
-// Likewise of a formula, in doubles, for one of `lanes` of its output.
-double EstimateSecondsOfLane(const Problem& problem, int64_t lanes);
+// Likewise of one lane of a formula in doubles: what is made once for a graph, and what each lane takes.
+double EstimateSecondsOfGraph(const formula::LaneEvaluator& evaluator);
+double EstimateSecondsOfLane(const formula::LaneEvaluator& evaluator);
 
 }  // namespace assay

@@ -88,7 +88,9 @@ Result<Passport> TakePassport(Prober& prober, const std::string& implementation,
   passport.implementation = implementation, passport.contract = contract;
   passport.has_products = prober.sums().has_products();
   passport.operand_precision = FormatOf(prober.problem().inputs[0].dtype).precision;
-  if (auto adds = CheckAdds(prober); !adds) return tl::unexpected(adds.error());
+  if (!prober.sums().is_mean()) {
+    if (auto adds = CheckAdds(prober); !adds) return tl::unexpected(adds.error());
+  }
   auto order = RevealOrder(prober);
   if (!order && order.error().code != ErrorCode::kUnsupported) return tl::unexpected(order.error());
   if (!order) {
@@ -102,7 +104,7 @@ Result<Passport> TakePassport(Prober& prober, const std::string& implementation,
   }
   const ProbePlaces at = ChoosePlaces(passport.order, prober.sums().terms());
   Status status;
-  if (prober.sums().are_exponentials()) {  // no other numbers can be chosen
+  if (!prober.sums().takes_any_terms()) {  // no other numbers can be chosen
     if (Status compared = CompareCalls(prober, passport); !compared) return tl::unexpected(compared.error());
     passport.executions = prober.executions();
     FindContradictions(prober, passport);

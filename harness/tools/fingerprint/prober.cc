@@ -21,6 +21,7 @@ std::vector<Sizes> SizesFor(const Prober& prober) {
   const Problem& problem = prober.problem();
   const FloatFormat& in = FormatOf(problem.inputs[0].dtype);
   if (prober.sums().are_exponentials()) return {{{1}, {std::ldexp(0.75, -in.precision)}}};
+  if (prober.sums().is_mean()) return {{{prober.sums().large()}, {1}}};
   if (in.min_exponent <= -126) {  // of f64, f32 and bf16
     const double large = in.min_exponent < -126 ? 0x1p900 : 0x1p100;
     return {{{large}, {1}}, {{0x1p15}, {0x1p-8}}};  // the second for accumulators of f16

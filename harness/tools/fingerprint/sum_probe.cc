@@ -72,6 +72,29 @@ Result<SumProbe> SumProbe::Make(const Problem& problem) {
     made.places_a_ = [k](int sum, int term) { return sum * k + term; };
     made.places_b_ = [n](int sum, int term) { return term * n + sum; };
     made.place_y_ = [n](int sum) { return sum * n + sum; };
+  } else if (op == "associative_scan") {  // h_t = 1 h_(t-1) + b_t
+    const Shape& shape = problem.inputs[1].shape;
+    sums = shape[0], terms = shape[1];
+    made.operand_a_ = 1, made.ones_ = {0};
+    made.places_a_ = [n = terms](int sum, int term) { return sum * n + term; };
+    made.place_y_ = [n = terms](int sum) { return (sum + 1) * n - 1; };
+    for (int64_t row = 0; row < sums; ++row) made.places_y_.push_back((row + 1) * terms - 1);
+  } else if (op == "layer_norm" || op == "group_norm" || op == "instance_norm" || op == "batch_norm_training") {
+    const DType x = problem.inputs[0].dtype;
+    if ((x != DType::kF32 && x != DType::kF64) || problem.outputs[0].dtype != x) {
+      return Fail(ErrorCode::kUnsupported, "its results show no order of its means; those of f32 and f64 do");
+    }
+    const Shape& shape = problem.inputs[0].shape;  // of batch norm [images, channels, places], else rows
+    const bool is_batch = op == "batch_norm_training";
+    const int64_t inner = op == "group_norm" ? shape[2] * shape[3] : shape.back(), channels = is_batch ? shape[1] : 1;
+    sums = is_batch ? channels : NumElements(shape) / inner, terms = is_batch ? shape[0] * inner : inner;
+    made.large_ = x == DType::kF64 ? 0x1p80 : 0x1p40;
+    made.ones_ = {1};
+    made.places_a_ = [=](int sum, int term) {
+      return is_batch ? (term / inner * channels + sum) * inner + term % inner : sum * inner + term;
+    };
+    made.place_y_ = [of = made.places_a_](int sum) { return of(sum, 0); };
+    for (int64_t sum = 0; sum < sums; ++sum) made.places_y_.push_back(made.places_a_(static_cast<int>(sum), 0));
   } else if (op == "reduce" || op == "cumsum") {
     const Shape& shape = problem.inputs[0].shape;
     if (op == "reduce" && (problem.Text("kind") == "max" || problem.Text("kind") == "min")) {
@@ -141,8 +164,9 @@ Result<SumProbe> SumProbe::Make(const Problem& problem) {
     made.place_y_ = [n = terms](int sum) { return sum * n; };
     for (int64_t row = 0; row < sums; ++row) made.places_y_.push_back(row * terms);
   } else {
-    return Fail(ErrorCode::kUnsupported, op + ": orders are found of matmul, conv, reduce, cumsum, attention and "
-                                              "softmax, and the accuracy of functions of "
+    return Fail(ErrorCode::kUnsupported, op + ": orders are found of matmul, conv, reduce, cumsum, associative_scan, "
+                                              "attention, softmax, layer_norm, group_norm, instance_norm and "
+                                              "batch_norm_training, and the accuracy of functions of "
                                               "[n] elements with n=65536 of a 16-bit type, n=4194304 of another");
   }
   if (plain) plain = CheckTerms(problem, terms);
@@ -159,15 +183,32 @@ double SumProbe::OperandOf(double term) const {
   return term == 0 ? kNothing : std::log(std::fabs(term));
 }
 
-// The largest term of a softmax is 1, and its result one over the sum.
+// The largest term of a softmax is 1, and its result one over the sum. Of a row with a mean the ones are (1 - mean) / d
+// and the largest number is itself / d, as the mean is nothing beside it.
 double SumProbe::Read(std::span<const double> output, int sum) const {
+  if (is_mean()) {
+    double largest = 0, one = HUGE_VAL;
+    for (int term = 0; term < terms_; ++term) {
+      const double y = output[static_cast<size_t>(places_a_(sum, term))];
+      largest = std::max(largest, y);
+      one = std::fabs(y) < std::fabs(one) ? y : one;
+    }
+    return terms_ * (1 - one / largest * large_);
+  }
   if (!are_exponentials_) return output[place_y_(sum)] * output_factor_;
   const auto row = output.subspan(static_cast<size_t>(place_y_(sum)), static_cast<size_t>(terms_));
   return 1 / *std::ranges::max_element(row);
 }
 
-std::vector<Tensor> SumProbe::MakeAlike(const Problem& problem, const ProbeSum& sum) const {
+// Operands without the terms.
+std::vector<std::vector<double>> SumProbe::Blank(const Problem& problem) const {
   std::vector<std::vector<double>> values = ZerosFor(problem);
+  for (const size_t operand : ones_) std::ranges::fill(values[operand], 1);
+  return values;
+}
+
+std::vector<Tensor> SumProbe::MakeAlike(const Problem& problem, const ProbeSum& sum) const {
+  std::vector<std::vector<double>> values = Blank(problem);
   for (int term = 0; term < terms_; ++term) {
     for (int s = 0; s < all_a_; ++s) values[operand_a_][places_a_(s, term)] = OperandOf(sum[term].a);
     for (int s = 0; places_b_ && s < all_b_; ++s) values[operand_b_][places_b_(s, term)] = sum[term].b;
@@ -183,7 +224,7 @@ bool SumProbe::AreAlike(std::span<const double> output) const {
 }
 
 std::vector<Tensor> SumProbe::MakeInputs(const Problem& problem, std::span<const ProbeSum> sums) const {
-  std::vector<std::vector<double>> values = ZerosFor(problem);
+  std::vector<std::vector<double>> values = Blank(problem);
   for (int sum = 0; sum < std::ssize(sums); ++sum) {
     for (int term = 0; term < terms_; ++term) {
       values[operand_a_][places_a_(sum, term)] = OperandOf(sums[sum][term].a);

@@ -21,8 +21,9 @@ using ProbeSum = std::vector<ProbeTerm>;
 
 class SumProbe {
  public:
-  // Takes matmul, conv, reduce, cumsum, attention and softmax. Errors: attributes that change the sum; kUnsupported:
-  // another operator, causal attention, an extreme, or a softmax whose results do not show its sum.
+  // Takes matmul, conv, reduce, cumsum, associative_scan, attention, softmax, and the means of layer_norm,
+  // instance_norm and batch_norm_training. Errors: attributes that change the sum; kUnsupported: another operator,
+  // causal attention, an extreme, or a softmax whose results do not show its sum.
   static Result<SumProbe> Make(const Problem& problem);
 
   int terms() const { return terms_; }
@@ -32,6 +33,11 @@ class SumProbe {
   bool is_plain() const { return output_factor_ == 1; }
   // Whether terms are the exponentials of operands, which are positive: magnitudes of a probe's terms are taken.
   bool are_exponentials() const { return are_exponentials_; }
+  // Whether terms are a row of which a mean is subtracted: its elements show their sum only where they are this number,
+  // its negative, and ones.
+  bool is_mean() const { return large_ != 0; }
+  double large() const { return large_; }
+  bool takes_any_terms() const { return !are_exponentials_ && !is_mean(); }
 
   // At most sums() of them. Other elements are zero, but for factors that the terms share.
   std::vector<Tensor> MakeInputs(const Problem& problem, std::span<const ProbeSum> sums) const;
@@ -42,6 +48,7 @@ class SumProbe {
 
  private:
   double OperandOf(double term) const;
+  std::vector<std::vector<double>> Blank(const Problem& problem) const;
   using Place = std::function<int64_t(int sum, int term)>;
 
   int terms_ = 0, sums_ = 0;
@@ -52,6 +59,8 @@ class SumProbe {
   std::function<int64_t(int sum)> place_y_;
   double output_factor_ = 1;
   bool are_exponentials_ = false;
+  double large_ = 0;
+  std::vector<size_t> ones_;  // operands that are 1 everywhere, as the weights of a norm
 };
 
 }  // namespace assay

@@ -57,6 +57,7 @@ constexpr const char* kUsualCases[] = {
     "reduce/f32/shape=64x1024,axes=1,kind=max/fill=normal/seed=0",
     "reduce/f32/shape=64x1024,axes=1,kind=min/fill=normal/seed=0",
     "cumsum/f32/rows=64,n=256/fill=normal/seed=0",
+    "associative_scan/f32/rows=64,n=256/fill=normal/seed=0",
     "attention/f32/b=1,h=2,l=64,s=256,d=64/fill=normal/seed=0",
     "attention/bf16/b=1,h=2,l=64,s=256,d=64/fill=normal/seed=0",
     "attention/f32/b=1,h=2,l=200,s=200,d=64,causal=1/fill=normal/seed=0",

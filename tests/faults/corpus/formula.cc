@@ -77,6 +77,10 @@ bool IsPower(const Graph&, const Node& node) {
   return node.kind == Kind::kMap && node.function == assay::formula::Function::kPow;
 }
 
+bool IsQuotientOfIntegers(const Graph& graph, const Node& node) {
+  return IsQuotientResult(graph) && &node == &graph.nodes[static_cast<size_t>(graph.outputs[0].node)];
+}
+
 // A function that is the result itself: of others a NaN may come in by another way.
 bool IsFunctionResult(const Graph& graph, const Node& node) {
   return IsFunction(graph, node) && &node == &graph.nodes[static_cast<size_t>(graph.outputs[0].node)];
@@ -128,6 +132,7 @@ const FaultKind kKinds[] = {
     {"function", "kept-in-bf16", IsFunction, BugOf(BugKind::kNarrowValue)},
     {"function", "of-12-bits-in-last-slice", IsFunction, BugOf(BugKind::kFewBits, 0, Where::kLastSlice)},
     {"result", "blind-to-nan", IsFunctionResult, BugOf(BugKind::kBlindToNan)},
+    {"quotient", "rounded-towards-zero", IsQuotientOfIntegers, BugOf(BugKind::kTruncates)},
     {"power", "of-minus-infinity-by-odd-is-positive", IsPower, BugOf(BugKind::kOddPowerPositive)},
     {"power", "of-minus-infinity-by-even-is-negative", IsPower, BugOf(BugKind::kEvenPowerNegative)},
     {"power", "of-minus-infinity-by-minus-odd-is-nan", IsPower, BugOf(BugKind::kOddInverseNan)},
@@ -171,8 +176,8 @@ Entry EntryOf(const FormulaOperator& op, std::string name, std::function<std::st
   return {op.schema().op, std::move(name), FormulaContract, std::move(why_not), std::move(create)};
 }
 
-// Integers that wrap around are none of what is simulated; every other description is taken, after its attributes were
-// read.
+// Integers that wrap around are none of what is simulated, and a double has no quotient of i64; every other description
+// is taken, after its attributes were read.
 std::function<std::string(Description)> WhyNot(const FormulaOperator& op) {
   return [&op](Description d) -> std::string {
     const plugin::DType y = d.outputs()[0].dtype;
@@ -180,6 +185,7 @@ std::function<std::string(Description)> WhyNot(const FormulaOperator& op) {
     if (!definition.refusal().empty()) return definition.refusal();
     const Graph& graph = definition.graph();
     const bool is_exact = y == plugin::kBool8 || graph.At(graph.outputs[0].node).places;
+    if (IsQuotientResult(graph) && y != plugin::kI64) return "";
     const bool is_of_reals = op.Saturates() || (is_exact && plugin::IsFloat(d.inputs()[0].dtype));
     return plugin::IsInteger(y) && !is_of_reals ? "the corpus has formulas of real numbers" : "";
   };

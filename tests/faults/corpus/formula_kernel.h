@@ -31,6 +31,7 @@ enum class BugKind : uint8_t {
   kBlindToNan,   // of a selection: comparisons with NaN are false; of others: they go on as if there were none,
                  // functions give 0
   kNextPlace,    // of numbers at places: the next one, and the first instead of what lies beyond the last
+  kTruncates,    // of quotients of integers: without their fraction, towards zero
   kLastWins,     // of numbers that are added at places: only the last of a place counts
   // Bugs of powers whose base is -infinity, -0 or -1:
   kOddPowerPositive,   // of -infinity by an odd number above zero
@@ -74,6 +75,7 @@ class FormulaKernel {
   T Map(const assay::formula::Node& node, std::span<const T* const> x) const {
     const auto is_nan = [](const T* operand) { return std::isnan(*operand); };
     if (Is(node, BugKind::kBlindToNan) && std::ranges::any_of(x, is_nan)) return T{0};
+    if (Is(node, BugKind::kTruncates)) return std::trunc(*x[0] / *x[1]);
     const T value = Struck(node, Value(node, x));
     return MeetsWrongPower(node, x) ? WrongPower(value) : value;
   }

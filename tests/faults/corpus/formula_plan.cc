@@ -61,12 +61,18 @@ Graph WithFault(Graph graph, const FormulaFault& fault) {
   return graph;
 }
 
-// To integers of eight bits, which wrap: nothing but what the formula says cuts them off.
-void RoundToBytes(bool are_signed, std::vector<long double>& values) {
-  for (long double& x : values) {
-    const auto byte = static_cast<uint8_t>(std::isfinite(x) ? std::llrint(x) : 0);
-    x = are_signed ? static_cast<int8_t>(byte) : byte;
-  }
+// To integers of up to 32 bits, which wrap: nothing but what the formula says cuts them off.
+void RoundToIntegers(plugin::DType type, std::vector<long double>& values) {
+  const auto wrapped = [type](int64_t x) -> int64_t {
+    if (type == plugin::kI8) return static_cast<int8_t>(x);
+    if (type == plugin::kU8) return static_cast<uint8_t>(x);
+    return type == plugin::kI16 ? static_cast<int16_t>(x) : static_cast<int32_t>(x);
+  };
+  for (long double& x : values) x = static_cast<long double>(wrapped(std::isfinite(x) ? std::llrint(x) : 0));
+}
+
+bool IsOfIntegers(Description description) {
+  return plugin::IsInteger(description.inputs()[0].dtype) && plugin::IsInteger(description.outputs()[0].dtype);
 }
 
 // Decodes what a plan reads, and encodes what it computes: all operands are read before anything is written, so that an
@@ -98,7 +104,10 @@ class FormulaPlan : public plugin::HostPlan {
     for (size_t k = 0; k < outputs.size(); ++k) {
       results[k].values = Compute(k, elements);
       const plugin::DType type = description_.outputs()[k].dtype;
-      if (type == plugin::kI8 || type == plugin::kU8) RoundToBytes(type == plugin::kI8, results[k].values);
+      const bool is_wide = type == plugin::kI16 || type == plugin::kI32;
+      if (type == plugin::kI8 || type == plugin::kU8 || (is_wide && IsQuotientResult(graph()))) {
+        RoundToIntegers(type, results[k].values);
+      }
       if (LeavesLast()) results[k].LeaveUnwritten(std::ssize(results[k].values) - 1);
     }
     for (size_t k = 0; k < outputs.size(); ++k) {
@@ -163,6 +172,11 @@ class LegalPlan final : public FormulaPlan {
 
 }  // namespace
 
+bool IsQuotientResult(const Graph& graph) {
+  const assay::formula::Node& result = graph.nodes[static_cast<size_t>(graph.outputs[0].node)];
+  return result.kind == assay::formula::Kind::kMap && result.function == assay::formula::Function::kFloorDivide;
+}
+
 assay::formula::Definition DefinitionFor(const assay::FormulaOperator& op, Description description,
                                          assay::Algorithm schedule) {
   assay::Problem problem;
@@ -182,12 +196,13 @@ std::string ScheduleContract(Description description) {
       dynamic_cast<const assay::FormulaOperator*>(assay::OperatorRegistry::Global().Find(description.name()));
   const bool divides_faithfully = op != nullptr && op->Saturates();
   if (divides_faithfully) return "f32acc;math=1;det=yes";
+  if (description.name() == "floor_divide") return "acc=i32;det=yes";
   return HasDoubleInputs(description) ? "f64;math=2;det=yes" : "f32acc;math=2;det=yes";
 }
 
 std::unique_ptr<plugin::Plan> MakeFaultyFormula(const assay::FormulaOperator& op, Description description,
                                                 const FormulaFault& fault, bool exact) {
-  const bool wide = HasDoubleInputs(description);
+  const bool wide = HasDoubleInputs(description) || (IsOfIntegers(description) && op.schema().op == "floor_divide");
   const auto make = [&]<class T>(std::type_identity<T>) -> std::unique_ptr<plugin::Plan> {
     return std::make_unique<FaultyPlan<T>>(op, description, fault);
   };

@@ -17,6 +17,10 @@ namespace corpus {
 assay::formula::Definition DefinitionFor(const assay::FormulaOperator& op, Description description,
                                          assay::Algorithm schedule = assay::Algorithm::kDirect);
 
+// Whether the result is a quotient of integers, rounded down: the only formula of integers that never wraps around, but
+// for the smallest of them by -1.
+bool IsQuotientResult(const assay::formula::Graph& graph);
+
 // Where a bug strikes.
 enum class Where : uint8_t { kEverywhere, kLastSlice };  // the last index of the first axis of each output
 

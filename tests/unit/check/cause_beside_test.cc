@@ -58,9 +58,16 @@ double Same(double x) {
   return x;
 }
 
-// Names what explains operands in bf16, beside what the same kernel made of other data.
-std::string NameBeside(const Sums& other, bool is_right) {
-  const Sums own(Noise, ToBf16);
+double MinusMagnitude(double x) {
+  return -std::fabs(x);
+}
+double Alternating(int64_t i) {
+  return static_cast<double>(i % 2 == 0 ? i % 50 : -(i % 31));
+}
+
+// Names what explains a kernel, beside what it, or another one, made of other data.
+std::string NameBeside(const Sums& other, bool is_right, double (*kernel)(double) = ToBf16) {
+  const Sums own(Noise, kernel);
   WrongResult beside = other.Result(), result = own.Result();
   beside.least_bits = 0, beside.is_exact = true, beside.is_right = is_right;
   const WrongPlaces places(beside);
@@ -73,6 +80,11 @@ std::string NameBeside(const Sums& other, bool is_right) {
 TEST(CauseBeside, HoldsWhereOtherDataAreMadeLikewise) {
   EXPECT_EQ(NameBeside(Sums(LargeInteger, ToBf16), false), "the formula with x rounded to bf16");
   EXPECT_EQ(NameBeside(Sums(SmallInteger, Same), true), "the formula with x rounded to bf16");
+}
+
+TEST(CauseBeside, MayBeTwoPlacesOfTheFormula) {
+  EXPECT_EQ(NameBeside(Sums(Alternating, MinusMagnitude), false, MinusMagnitude).substr(0, 12), "two mistakes");
+  EXPECT_EQ(NameBeside(Sums(Alternating, ToBf16), false, MinusMagnitude), "");
 }
 
 TEST(CauseBeside, IsContradictedByOtherDataThatItDoesNotMake) {

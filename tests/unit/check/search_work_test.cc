@@ -8,6 +8,8 @@
 #include <functional>
 
 #include "harness/tools/explain/cause.h"
+#include "ops/formula/faults.h"
+#include "ops/formula_operator.h"
 #include "tests/support/operator_cases.h"
 
 namespace assay::test {
@@ -67,6 +69,22 @@ TEST(SearchWork, LeavesACauseWhereItIsEnough) {
   EXPECT_FALSE(enough.IsOver());
   none.Spend(1e-9);
   EXPECT_TRUE(logarithms.Search(none).empty());
+}
+
+// A formula in doubles, and what trying it is counted as.
+double CountWorkOf(const std::string& id) {
+  const Problem problem = Bind(id);
+  const auto& op = dynamic_cast<const FormulaOperator&>(Op(problem.spec.op));
+  const formula::Definition definition = op.DefinitionOf(problem, 0);
+  const std::vector<std::vector<double>> inputs = ReadElements(op.MakeInputs(problem));
+  const formula::LaneEvaluator evaluator(definition.graph(), definition.graph().outputs[0], inputs);
+  return EstimateSecondsOfGraph(evaluator) + EstimateSecondsOfLane(evaluator);
+}
+
+TEST(SearchWork, CountsTheNodesOfALongFormula) {
+  const double one = CountWorkOf("gated_delta_rule/f32/b=1,h=1,l=1,d=4,dv=4/fill=normal/seed=0");
+  EXPECT_GT(CountWorkOf("gated_delta_rule/f32/b=1,h=1,l=16,d=4,dv=4/fill=normal/seed=0"), 4 * one);
+  EXPECT_GT(CountWorkOf("gated_delta_rule/f32/b=1,h=1,l=1,d=256,dv=4/fill=normal/seed=0"), one);
 }
 
 }  // namespace

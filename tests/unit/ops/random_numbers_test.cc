@@ -29,6 +29,8 @@ TEST(RandomNumbers, DropoutKeepsWhereWordsAreBelow) {
   const Numbers later = ResultOf("dropout/f32/n=64,offset=1", {Numbers(64, 1)}, 1);
   const Numbers first = ResultOf("dropout/f32/n=64", {Numbers(64, 1)}, 1);
   EXPECT_EQ(Numbers(first.begin() + 4, first.end()), Numbers(later.begin(), later.end() - 4));
+  // The last word is e66666da: its upper 24 bits are 0.9 in f32, and below 0.9.
+  EXPECT_THAT(ResultOf("dropout/f32/n=4,offset=327360", {{9, 9, 9, 9}}, 1).back(), 0);
   EXPECT_FALSE(TryBind("dropout/f32/n=4,keep=0/fill=normal/seed=0"));
   EXPECT_FALSE(TryBind("dropout/f32/n=4,offset=-1/fill=normal/seed=0"));
 }

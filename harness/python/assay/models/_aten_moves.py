@@ -8,7 +8,8 @@ from typing import Any, Callable, Iterator, Optional, Sequence
 
 import numpy
 
-from ._rules import Exact, Question, Unjudged, is_tensor, rule, traced, values_of
+from ._places import places_in_windows
+from ._rules import Answer, Exact, Question, Unjudged, is_tensor, rule, traced, values_of
 
 
 def bits(tensor: Any) -> Any:
@@ -352,11 +353,12 @@ def _pair(value: Any, other: Any = None) -> list[int]:
 
 
 @rule("max_pool2d_with_indices")
-def _max_pool(outputs: Any, self: Any, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False) -> Question:
+def _max_pool(outputs: Any, self: Any, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False) -> Iterator[Answer]:
     kernel = _pair(kernel_size)
     beyond = float("-inf") if self.dtype.is_floating_point else __import__("torch").iinfo(self.dtype).min
     seen = _windows(self, outputs[0].shape[-2:], kernel, _pair(stride, kernel), _pair(padding), _pair(dilation), beyond)
-    return Question("reduce", {"x": seen}, {"y": outputs[0]}, {"axes": (self.dim(), self.dim() + 1), "kind": "max"})
+    yield Question("reduce", {"x": seen}, {"y": outputs[0]}, {"axes": (self.dim(), self.dim() + 1), "kind": "max"})
+    yield places_in_windows(self, *outputs[:2], kernel, _pair(stride, kernel), _pair(padding), _pair(dilation))
 
 
 @rule("avg_pool2d")

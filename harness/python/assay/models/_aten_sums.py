@@ -2,11 +2,13 @@
 """ATen functions along axes: sums, extremes, orders, norms and losses."""
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 from .._namespace import TRACED as xp
-from ._rules import Exact, Question, Unjudged, formula, rule, traced
+from ._places import with_places
+from ._rules import RULES, Exact, Question, Unjudged, formula, rule, traced
 
 
 def _axes(dim: Any) -> Any:
@@ -300,3 +302,8 @@ def _median(outputs: Any, self: Any, dim: Any = None, keepdim: bool = False) -> 
     if bool(self.isnan().any()):
         raise Unjudged("the median of NaN")
     return _at_rank(outputs[:1], self, ((self.numel() if dim is None else self.shape[dim]) - 1) // 2, dim, keepdim)
+
+
+# The first of equal elements is what PyTorch documents for the extremes; of others it says that it may be any one.
+RULES.update({name: functools.partial(with_places, RULES[name], is_first) for name, is_first in
+              (("max.dim", True), ("max.dim_max", True), ("min.dim", True), ("min.dim_min", True), ("kthvalue", False), ("median", False))})

@@ -14,14 +14,17 @@ _MOST_BYTES = 1 << 27      # of copies that wait or are judged, and of one more 
 
 
 class Job:
-    """A call whose judgement is there, or comes from a thread, or from whoever was given the job."""
+    """A call whose judgement is there, or comes from a thread."""
     __slots__ = ("future", "found", "size")
 
     def __init__(self, future: Optional[Future[Any]] = None, found: Any = None, size: int = 0) -> None:
         self.future, self.found, self.size = future, found, size
 
     def is_there(self) -> bool:
-        return self.found is not None or self.future is not None and self.future.done()
+        return self.future is None or self.future.done()
+
+    def take(self) -> Any:
+        return self.found if self.future is None else self.future.result()
 
 
 def count_threads(stated: Optional[int]) -> int:
@@ -55,7 +58,7 @@ class Background:
 
     def __init__(self, threads: int) -> None:
         self._pool = ThreadPoolExecutor(threads, "assay.watch") if threads > 0 else None
-        self._jobs: deque[Job] = deque()
+        self._jobs: deque[Any] = deque()  # jobs, and of each call that waits for others like it the plan that it shares with them
         self._size = 0
 
     def takes(self, tensors: list[Any]) -> bool:
@@ -71,22 +74,26 @@ class Background:
     def put_result(self, found: Any) -> None:
         self._jobs.append(Job(None, found))
 
-    def put_later(self, job: Job) -> None:
-        """A job whose result the caller stores when it has it."""
-        self._jobs.append(job)
+    def put_later(self, plan: Any) -> None:
+        """A call whose result the plan has later."""
+        self._jobs.append(plan)
+
+    def is_empty(self) -> bool:
+        return not self._jobs
 
     def is_full(self) -> bool:
         return self._size > _MOST_BYTES
 
     def results(self, all_of_them: bool) -> Iterator[Any]:
         """Finished ones; where memory is short or all are wanted, it waits for threads."""
-        while self._jobs and (all_of_them or self._jobs[0].is_there() or self._jobs[0].future is not None and self.is_full()):
-            job = self._jobs.popleft()
+        while self._jobs:
+            job = self._jobs[0]
+            is_there = job.is_there()
+            if not (is_there or type(job) is Job and (all_of_them or self.is_full())):
+                break
+            self._jobs.popleft()
             self._size -= job.size
-            if job.future is not None:
-                yield job.future.result()
-            elif job.found is not None:  # else an interrupt left it behind
-                yield job.found
+            yield job.take()
 
     def stop(self) -> None:
         if self._pool is not None:

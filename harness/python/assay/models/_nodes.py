@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Optional, Sequence
 
 from ._calls import Call
 from ._proofs import Proof
-from ._queue import Entry, Plan
 from ._rules import Exact, Question, values_of
 from ._sites import Site
 
@@ -52,14 +51,18 @@ def node_of_moves(answer: Exact) -> Node:
         reason = f"its shape is {answer.got.shape} instead of {answer.expected.shape}"
     elif differ.size:
         place = [int(k) for k in numpy.unravel_index(differ[0], answer.got.shape)]
-        reason = f"{differ.size} of {answer.got.size} elements are not those that were moved there, the first {place}"
+        reason = f"{differ.size} of {answer.got.size} {answer.fault}, the first {place}"
     size = answer.got.size
     return _NOBODYS._replace(elements=size, judged=size, **({"verdict": "mismatch", "class_": "none", "reason": reason} if reason else {}))
 
 
+_VERDICTS = ("mismatch", "below_contract", "inconclusive", "pass")
+_GRADES = ("none", "suspect", "within_lower_class", "within_class", "bit_exact")
+
+
 def joined(nodes: Sequence[Node]) -> Node:
-    """The first of the worst verdict, with the numbers of all."""
-    worst = min(nodes, key=lambda node: ("mismatch", "below_contract", "inconclusive", "pass").index(node.verdict))
+    """The first of the worst verdict and grade, with the numbers of all."""
+    worst = min(nodes, key=lambda node: (_VERDICTS.index(node.verdict), _GRADES.index(node.class_)))
 
     def most(name: str, function: Any) -> Any:
         return function((value for node in nodes if (value := getattr(node, name)) is not None), default=None)
@@ -72,19 +75,9 @@ def joined(nodes: Sequence[Node]) -> Node:
 _NOBODYS = Node(0, "", Site("", ""), (), "", "pass", "bit_exact", "", None, None, None, True, 0, 0)
 
 
-def node_of_plan(plan: Plan, index: int, site: Site, is_finite: bool, size: int) -> Node:
-    is_exact = plan.proof.is_exact
-    return Node(index, plan.full_name, site, plan.shape, plan.dtype, "pass", "bit_exact" if is_exact else "within_class",
-                "", 0.0 if is_exact else None, None, None, is_finite, size, size)
-
-
 def node_of_slice(judged: int, proof: Optional[Proof], elements: int = 0) -> Node:
     """A part of a call, which is proven; without a proof nobody looks at it."""
     return _NOBODYS._replace(class_="bit_exact" if proof is not None and proof.is_exact else "within_class", elements=elements or judged, judged=judged)
-
-
-def proven_later(plan: Plan, entry: Entry, is_finite: bool) -> tuple[list[Node], str, float]:
-    return [node_of_plan(plan, entry.index, entry.site, is_finite, math.prod(plan.shape))], "", 0.0
 
 
 def stays_finite(call: Call, result: Any) -> bool:

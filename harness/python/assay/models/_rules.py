@@ -28,6 +28,7 @@ class Exact(NamedTuple):
     """A result that is demanded bit for bit: what NumPy's own moves make of the operands."""
     expected: Any
     got: Any
+    fault: str = "elements are not those that were moved there"  # of those that differ
 
 
 Answer = Union[Question, Exact]

@@ -24,11 +24,21 @@ def _line(torch_folder: str) -> str:
         if (is_of_user := _USERS.get(path)) is None:
             is_of_user = _USERS[path] = not path.startswith((torch_folder, _OWN, "<")) and "importlib" not in path
         if is_of_user:
-            return f"{path}:{frame.f_lineno}"
+            return _text(frame)
         frame = frame.f_back
     return ""
 
 
+def _text(frame: Any) -> str:
+    place = id(frame.f_code), frame.f_lasti
+    if (known := _LINES.get(place)) is None:
+        if len(_LINES) > _MOST_FORWARD:
+            _LINES.clear()
+        known = _LINES[place] = f"{frame.f_code.co_filename}:{frame.f_lineno}", frame.f_code  # which keeps its id()
+    return known[0]
+
+
+_LINES: dict[tuple[int, int], tuple[str, Any]] = {}
 _USERS: dict[str, bool] = {}  # whether files are neither of PyTorch nor of assay
 
 

@@ -19,9 +19,11 @@ from ._background import Background, Job, count_threads, on_host, tensors_in
 from ._compiled import copied_operands, judge_region
 from ._calls import Call, full_name, kind_of, name_of, without_modes
 from ._deviations import Deviations, furthest
-from ._nodes import Node as Node, joined, kept as kept, node_of_moves, node_of_plan, node_of_slice, proven_later, stays_finite
+from ._nodes import Node as Node, joined, kept as kept, node_of_moves, node_of_slice, stays_finite
 from ._proofs import measure, proof_of, prove
-from ._queue import MOST_FAILURES, Entry, Plan, Queue
+from ._plans import Plan
+from ._queue import MOST_FAILURES, Queue
+from ._records import Records
 from ._report import make_folder
 from ._rules import Exact, Question, Unjudged, is_tensor
 from ._sites import Site, Sites
@@ -47,13 +49,14 @@ class Watch:
         if folder is not None:
             make_folder(folder)
         self.sample, self.every, self.contract, self.most_kept, self.on_node = sample, every, contract, most_kept, on_node
-        self._nodes: list[Node] = []
+        self._records = Records()
         self.calls = 0  # that had arithmetic or moved elements
         self.views = 0
         self.unjudged: Counter[str] = Counter()  # by reason
         self.seconds = 0.0  # of judging
         self.result: Any = None  # of a function that was executed for the watch
         self._kept = 0  # nodes whose tensors are kept
+        self._kinds: dict[int, Any] = {}  # of functions, by their id()
         self._measured: set[Any] = set()  # functions and numbers of terms whose bits and bias are known
         self._steps = Steps(every_step, self._resume, self._pause, self._is_innermost)
         self._sites, self._mode, self._modes, self._folder = Sites(self._steps.begin), None, 0, folder
@@ -70,8 +73,8 @@ class Watch:
             raise Error(f"watch: it follows PyTorch, which cannot be imported here: {error}") from None
         import torch
         self._background = Background(self._threads)
-        if self._tape is None and self.on_node is None:
-            self._queue = Queue(self.contract is not None, proven_later, self._judged_later)
+        if self._queue is None and self._tape is None and self.on_node is None:
+            self._queue = Queue(self.contract is not None, self._records, self._judged_later)
         self._compiled, self._mode, self._modes = CompiledRegions(self), Mode(self), torch._C._len_torch_dispatch_stack()
         self._steps.start()
         self._resume()
@@ -114,7 +117,7 @@ class Watch:
     def nodes(self) -> list[Node]:
         """Results in the order in which they were made; asked for within the block, it waits for those that are being judged."""
         self._take(True)
-        return self._nodes
+        return self._records.nodes()
 
     @property
     def first_wrong(self) -> Optional[Node]:
@@ -182,7 +185,10 @@ class Watch:
         """Runs the call as it is, or by `run`, and judges it if it is its turn. Whatever goes wrong in judging is counted, not raised;
         only `on_node` may raise."""
         run = run or function
-        is_mark, is_view, reason = kind_of(function)
+        kind = self._kinds.get(id(function))  # which the functions are kept for
+        if kind is None:
+            kind = self._kinds[id(function)] = (*kind_of(function), function)
+        is_mark, is_view, reason, _ = kind
         if is_mark:
             return run(*args, **kwargs)
         if self._tape is not None:
@@ -193,7 +199,7 @@ class Watch:
             self.calls += 1
             if reason:
                 self.unjudged[reason] += 1
-        if is_view or reason or self.calls % self.every:
+        if is_view or reason or self.every > 1 and self.calls % self.every:
             if self.every == 1:  # else too few calls have a site to be worth the time
                 self._sites.note()
             return run(*args, **kwargs)
@@ -223,43 +229,26 @@ class Watch:
         """Proves a call that has a plan; a small one together with others like it."""
         begun, queue = time.perf_counter(), self._queue
         if not plan.is_small:
-            if nodes := self._proven_now(index, site, plan, arrays, result):
-                self._background.put_result((nodes, "", 0.0))
+            if records := queue.prove(plan, index, site, arrays, result):  # type: ignore[union-attr]
+                self._background.put_result((records, "", 0.0))
             else:
                 self._count(self._attempt(plan.function, lambda: self._judge_soon(plan.function, index, site, Call(plan.function, args, kwargs), result)))
             self._take(False)
         else:
-            entry = Entry(index, site, Job())
             try:
-                is_full = queue.put(plan, entry, result)  # type: ignore[union-attr]
+                is_full = queue.put(plan, index, site, result)  # type: ignore[union-attr]
             except Exception:  # no tensor that NumPy can read, or of another shape than that of such calls
                 self._count(self._attempt(plan.function, lambda: self._judge_soon(plan.function, index, site, plan.call(len(plan.waiting))[0], result)))
             else:
-                self._background.put_later(entry.job)
+                self._background.put_later(plan)
                 if is_full:
                     self._take(True)
         self.seconds += time.perf_counter() - begun
 
-    def _proven_now(self, index: int, site: Site, plan: Plan, arrays: list[Any], result: Any) -> list[Node]:
-        outputs = [result] if is_tensor(result) else result
-        try:
-            made = [None if each is None else self._queue.arrays((each,))[0] for each in outputs]  # type: ignore[union-attr]
-        except Exception:  # no tensor that NumPy can read
-            return []
-        if not plan.dtype:
-            plan.take_result(next(each for each in outputs if each is not None))
-        if (is_right := plan.is_right(arrays, made)) is False:
-            plan.failures += 1
-            return []
-        plan.failures = 0
-        is_finite = is_right or plan.stays_finite(arrays)
-        sizes = [sum([made[place].size for place in group if made[place] is not None]) for group in plan.proof.groups]
-        return [node_of_plan(plan, index, site, is_finite, size) for size in sizes if size]
-
-    def _judged_later(self, plan: Plan, entry: Entry, row: int) -> tuple[list[Node], str, float]:
+    def _judged_later(self, plan: Plan, row: int) -> tuple[list[Node], str, float]:
         found: list[Node] = []
         call, result = plan.call(row)
-        reason = self._attempt(plan.function, lambda: found.extend(self._judge(plan.function, entry.index, entry.site, call, result)))
+        reason = self._attempt(plan.function, lambda: found.extend(self._judge(plan.function, plan.waiting[row], self._records.kind(plan.sites[row]), call, result)))
         return found, reason, 0.0
 
     def execute_region(self, graph: Any, given: Sequence[Any], run: Callable[[], Any]) -> Any:
@@ -344,10 +333,14 @@ class Watch:
             with without_modes():
                 self._queue.flush()
             self.seconds += time.perf_counter() - begun
-        for found, reason, seconds in self._background.results(all_of_them):
+        for found in self._background.results(all_of_them):
+            if len(found) == 4:
+                self._records.add(found)
+                continue
+            nodes, reason, seconds = found
             self._count(reason)
             self.seconds += seconds
-            for node in found:
+            for node in nodes:
                 self.add(node)
 
     def _count(self, reason: str) -> None:
@@ -399,10 +392,14 @@ class Watch:
             parts = getattr(answer, "parts", None)
             yield from [answer] if parts is None or self.sample is None else parts(lambda output: deviations().of(output))
 
-    def add(self, node: Node) -> None:
+    def add(self, node: Any) -> None:
+        """A node, or a record of a proven one."""
+        if type(node) is tuple:
+            self._records.add(node)
+            return
         node = node if self._kept < self.most_kept else node._replace(question=None)
         self._kept += node.question is not None
-        self._nodes.append(node)
+        self._records.add(node)
         if self.on_node is not None:
             self.on_node(node)
 
@@ -417,7 +414,8 @@ class Watch:
 
         few = self._sampled(question, max(sizes), deviations)
         verdict = judge(explain="no", **(few or {"sample": sample}))
-        if verdict.verdict != "pass" or verdict.class_ == "suspect":
+        is_final = verdict.verdict == "inconclusive" and not few and sample is None  # all elements were judged, and nothing is to be explained
+        if (verdict.verdict != "pass" or verdict.class_ == "suspect") and not is_final:
             again = judge(**{**few, "sample": sample})
             if verdict.verdict == "pass" or again.verdict != "pass":  # another sample may lack what failed
                 verdict = again

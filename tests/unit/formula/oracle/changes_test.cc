@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -71,6 +72,47 @@ TEST(FormulaChanges, ComputeWhatTheySay) {
   expect("1 / (sqrt(mean(...)) + 1e-06) in place of rsqrt(mean(x * x) + 1e-06)", std::sqrt(squares / 8) + 1e-6);
   expect("mean(x * x) in place of mean(x * x) + 1e-06", std::sqrt(squares / 8));
   expect("1e-05 in place of 1e-06", std::sqrt(squares / 8 + 1e-5));
+}
+
+TEST(FormulaChanges, OfAConstantMayBeAnyNumber) {
+  const std::string id = "rms_norm/f64/rows=1,n=8/fill=normal/seed=0";
+  const Problem problem = Bind(id);
+  const auto& op = dynamic_cast<const FormulaOperator&>(Op("rms_norm"));
+  const std::vector<Tensor> inputs = op.MakeInputs(problem);
+  const formula::Graph graph = op.WholeDefinitionOf(problem).graph();
+  const auto is_eps = [](const formula::Node& node) {
+    return node.kind == formula::Kind::kConst && node.constant == 1e-6;
+  };
+  const auto eps = static_cast<int>(std::ranges::find_if(graph.nodes, is_eps) - graph.nodes.begin());
+  const formula::GraphChange change = formula::ReplaceConstant(graph, eps, 0.25);
+  EXPECT_EQ(change.text, "0.25 in place of 1e-06");
+  double squares = 0;
+  for (const double value : inputs[0].ToDoubles()) squares += value * value;
+  const double y = op.WithChange(change)->ComputeGolden(problem, 0, inputs, Tier::kFast).value[0];
+  EXPECT_NEAR(y, inputs[0].ToDoubles()[0] / std::sqrt(squares / 8 + 0.25) * inputs[1].ToDoubles()[0], 1e-12);
+  EXPECT_FALSE(formula::ChangeGraph(graph, {.node = 0, .number = 0.25}));  // an operand
+}
+
+// A kernel has its mistake in all steps of a loop.
+TEST(FormulaChanges, OfStepsThatAreWrittenOutAreLeft) {
+  const Problem problem = Bind("gated_delta_rule/f32/b=1,h=1,l=16,d=4,dv=4/fill=normal/seed=0");
+  const auto& op = dynamic_cast<const FormulaOperator&>(Op("gated_delta_rule"));
+  const formula::Graph graph = op.WholeDefinitionOf(problem).graph();
+  ASSERT_GT(graph.nodes.size(), formula::kMostChangedNodes);
+  std::set<int> changed;
+  for (const formula::GraphChange& change : formula::ListGraphChanges(graph)) changed.insert(change.node);
+  EXPECT_GT(changed.size(), 10);
+  EXPECT_LT(changed.size(), 80);
+}
+
+TEST(FormulaChanges, OfRecurrencesWithAGate) {
+  const std::string id = "associative_scan/f64/rows=1,n=1/fill=normal/seed=0";
+  const Problem problem = Bind(id);
+  const std::vector<Tensor> inputs = Op("associative_scan").MakeInputs(problem);
+  const double a = inputs[0].ToDoubles()[0], b = inputs[1].ToDoubles()[0];
+  EXPECT_NEAR(FirstOf(id, "recurrence(a, b) that begins at 1"), a + b, 1e-12);
+  EXPECT_NEAR(FirstOf(id, "recurrence(a, b * a) in place of recurrence(a, b)"), a * b, 1e-12);
+  EXPECT_NEAR(FirstOf(id, "recurrence(a, b) of the step before, 0 at the first one"), 0, 0);
 }
 
 TEST(FormulaChanges, OfScansRunFromTheEndAndLeaveOutTheirOwnTerm) {

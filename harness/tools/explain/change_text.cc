@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "harness/tools/explain/case_change.h"
 
 namespace assay {
 namespace {
 
 bool HasSquareEnd(const Shape& shape) {
-  return HasMatrixEnd(shape) && shape.back() == shape[shape.size() - 2];
+  return shape.size() >= 2 && shape.back() > 1 && shape.back() == shape[shape.size() - 2];
 }
 
 // "last 3 elements along axis 1", where a term stands.
@@ -79,6 +81,13 @@ std::string DescribeChange(const Problem& problem, const CaseChange& change) {
       return fmt::format("the exponential of operand {} in place of it", name);
     case OperandChange::kLogarithm:
       return fmt::format("the logarithm of operand {} in place of it", name);
+    case OperandChange::kComplement:
+      return fmt::format("1 - {} in place of the operand {}", name, name);
+    case OperandChange::kLaterPositions:
+      return fmt::format("the operands {} and {} of positions that begin at {} in place of 0", name,
+                         problem.inputs[change.other].name, change.by);
+    case OperandChange::kOtherBase:
+      return fmt::format("the operands {} and {} of base {}", name, problem.inputs[change.other].name, change.by);
     case OperandChange::kHann:
     case OperandChange::kHamming:
       return fmt::format("the operand {} as {} {} window", name, change.by == 0 ? "a periodic" : "a symmetric",
