@@ -291,8 +291,99 @@ class Ranks(Alignment):
         self.assertEqual((list(refused), other), (["5 ranks"], []))
         self.assertIn("no sum over a multiple of 5 terms", refused["5 ranks"])
         alignment, _ = self.found("mine/biased", "--ranks", "2", case=MATMUL.replace("k=96", "k=96,bias=1"), more=PAIRS)
-        self.assertIn("as with a bias, which each rank would add", {c["name"]: c.get("refused", "") for c in alignment["configurations"]}["k: 2 ranks, in order"])
+        self.assertIn("as with a bias, which each part would add", {c["name"]: c.get("refused", "") for c in alignment["configurations"]}["k: 2 ranks, in order"])
         self.assertIn("--ranks", self.align("mine/steady", "--ranks", "1", code=2).stderr)
+
+
+# Attention with the logarithm of the sum. `halved` merges two halves of more than 20 keys, `wide` has another order in slices alone, and
+# `skewed` gives wrong logarithms.
+LOGARITHMS = """
+    def rounded(function, x):
+        return function(x.astype(np.float64)).astype(np.float32)
+
+    def running(q, k, v):
+        group = q.shape[1] // k.shape[1]
+        o, lse = np.zeros(q.shape[:3] + v.shape[3:], np.float32), np.zeros(q.shape[:3], np.float32)
+        for b, h, l in np.ndindex(*lse.shape):
+            scores = (k[b, h // group] * q[b, h, l]).sum(-1, dtype=np.float32) / np.float32(np.sqrt(q.shape[3]))
+            weights, total = rounded(np.exp, scores - scores.max()), np.float32(0)
+            for j in range(len(weights)):
+                o[b, h, l] += weights[j] * v[b, h // group, j]
+                total += weights[j]
+            o[b, h, l] /= total
+            lse[b, h, l] = scores.max() + rounded(np.log, total)
+        return o, lse
+
+    def merged(slices):
+        greatest = np.maximum.reduce([lse for _, lse in slices])
+        o, total = np.float32(0), np.float32(0)
+        for of_slice, lse in slices:
+            weight = rounded(np.exp, lse - greatest)
+            o, total = o + weight[..., None] * of_slice, total + weight
+        return o / total[..., None], greatest + rounded(np.log, total)
+
+    def halved(q, k, v):
+        half = k.shape[2] // 2
+        return running(q, k, v) if half <= 10 else merged([running(q, k[:, :, :half], v[:, :, :half]), running(q, k[:, :, half:], v[:, :, half:])])
+
+    def wide(q, k, v):
+        return halved(q, k, v) if k.shape[2] == 40 else running(q, k[:, :, ::-1], v[:, :, ::-1])
+
+    def skewed(q, k, v):
+        o, lse = running(q, k, v)
+        return o, lse * np.float32(0.5)
+
+    for function in (running, halved, wide, skewed):
+        name = function.__name__
+        assay.kernel("attention_lse", contract="f32acc", dtypes=["f32"], name=name)(lambda q, k, v, *, causal, function=function: function(q, k, v))
+        assay.kernel("attention", contract="f32acc", dtypes=["f32"], name=name)(lambda q, k, v, mask=None, *, scale, function=function: function(q, k, v)[0])
+"""
+LSE = "attention_lse/f32/b=2,h=4,hkv=2,l=3,s=40,d=8,dv=8/fill=normal/seed=0"
+PLAIN = "attention/f32/b=2,h=4,hkv=2,l=3,s=40,d=8/fill=normal/seed=0"
+
+
+class Splits(Alignment):
+    """Keys and terms in slices that one kernel joins."""
+
+    def slices(self, *words, **how):
+        return {c["name"]: c for c in self.found(*words, **how)[0]["configurations"] if " slices" in c["name"]}
+
+    def test_keys(self):
+        for case in (LSE, PLAIN):
+            with self.subTest(case):
+                found = self.slices("mine/halved", "--splits", "2,4", case=case, more=LOGARITHMS, code=1)
+                self.assertEqual(list(found), ["s: 2 slices", "s: 2 slices, uneven", "s: 4 slices", "s: 4 slices, uneven"])
+                self.assertEqual([c["differing"] > 0 for c in found.values()], [False, True, True, True])
+                self.assertTrue(all(c["shows"] and c["within_bound"] for c in found.values()), found)
+                for name in ("running", "wide"):
+                    found = self.slices(f"mine/{name}", "--splits", "2", case=case, more=LOGARITHMS, code=1)
+                    self.assertEqual([(c["differing"] > 0, c["within_bound"]) for c in found.values()], [(True, True)] * 2)
+
+    def test_wrong_logarithms_merge_to_wrong_results(self):
+        said = self.align("mine/skewed", "--splits", "2", case=PLAIN, more=LOGARITHMS, code=1).stdout
+        self.assertRegex(said, r"s: 2 slices +\d+ of 192 differ, first o\[0,0,0,0\]: \S+ and \S+; at most \S+ tolerances, beyond the bound")
+
+    def test_causal_keys(self):
+        """The last slice alone is causal, where it has a key for each query."""
+        found = self.slices("cpu/materialised", "--splits", "4", case=PLAIN.replace("l=3,s=40,d=8", "l=5,s=40,d=8,causal=1"), code=1)
+        self.assertTrue(found["s: 4 slices"]["within_bound"])
+        self.assertIn("causal=1 the last slice must hold as many keys as there are queries", found["s: 4 slices, uneven"]["refused"])
+
+    def test_terms(self):
+        """Sums of pairs have the bits of two even slices; slices that give f32 have those of a bf16 sum where ones of bf16 have not."""
+        found = self.slices("mine/pairs", "--splits", "2", more=PAIRS, code=1)
+        self.assertEqual([(name, c["differing"] > 0, c["shows"], c["within_bound"]) for name, c in found.items()],
+                         [("k: 2 slices", False, True, True), ("k: 2 slices, uneven", True, True, True)])
+        self.assertGreater(self.slices("mine/steady", "--splits", "2", code=1)["k: 2 slices"]["differing"], 0)
+        found = self.slices("cpu", "--splits", "2", case="matmul/bf16/m=8,n=8,k=601/fill=normal/seed=0", code=1)
+        self.assertEqual((len(found), found["k: 2 slices"]["within_bound"]), (4, True))
+        self.assertGreater(found["k: 2 slices, each rounded to bf16"]["differing"], found["k: 2 slices"]["differing"])
+
+    def test_what_has_no_slices(self):
+        for case, why in ((PLAIN.replace("d=8", "d=8,window=3"), "has no mask, window, softcap"), (PLAIN.replace("f32", "f64"), "merged in f32"),
+                          ("softmax/f32/shape=4x50/fill=normal/seed=0", "neither 2 keys nor a sum")):
+            self.assertIn(why, self.slices("cpu", "--splits", "2", case=case)["2 slices"]["refused"])
+        self.assertIn("--splits", self.align("mine/steady", "--splits", "1", code=2).stderr)
 
 
 class Planted(Alignment):

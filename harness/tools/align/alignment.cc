@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -15,11 +16,13 @@
 #include "harness/judge/judge.h"
 #include "harness/tools/align/configurations.h"
 #include "harness/tools/align/rank_sums.h"
+#include "harness/tools/align/splits.h"
 
 namespace assay {
 namespace {
 
 using Outputs = std::vector<Tensor>;
+using Plans = std::map<std::string, PreparedPlan>;  // by the id of their case
 
 // Tolerances of both sides at each element of an output, as a tensor that is cut as the output is.
 Tensor TolerancesOf(const PreparedCase& data, size_t output, std::span<const AlignedSide> sides) {
@@ -65,7 +68,7 @@ class Aligner {
     }
   }
 
-  Result<Alignment> Run(std::span<const int64_t> ranks) {
+  Result<Alignment> Run(const SharedNumbers& shared) {
     alignment_.case_id = data_.problem.spec.Id(), alignment_.input_hash = data_.input_hash;
     for (const AlignedSide& side : sides_) alignment_.sides.push_back(side.Name());
     auto whole = Execute(sides_.front(), data_.problem, {}, data_.inputs);
@@ -75,8 +78,19 @@ class Aligner {
     for (const Configuration& of : ListConfigurations(*data_.op, data_.problem, data_.inputs)) {
       if (auto tried = Try(of); !tried) return tl::unexpected(tried.error());
     }
-    for (const int64_t n : ranks) {
-      if (auto tried = TryRanks(n); !tried) return tl::unexpected(tried.error());
+    for (const int64_t n : shared.ranks) {
+      const std::string none = fmt::format("it has no sum over a multiple of {} terms that is its one output", n);
+      if (auto tried =
+              TryShared(fmt::format("{} ranks", n), ListRankSums(*data_.op, data_.problem, std::span(&n, 1)), none);
+          !tried)
+        return tl::unexpected(tried.error());
+    }
+    for (const int64_t n : shared.splits) {
+      auto splits = ListSplits(*data_.op, data_.problem, n);
+      const std::string none = splits ? "" : splits.error().message;
+      if (auto tried = TryShared(fmt::format("{} slices", n), splits.value_or(std::vector<Configuration>{}), none);
+          !tried)
+        return tl::unexpected(tried.error());
     }
     JoinPlaces();
     return std::move(alignment_);
@@ -106,34 +120,49 @@ class Aligner {
     return plan ? Execute(*plan, inputs) : tl::unexpected(plan.error());
   }
 
-  static Call<Outputs> Execute(const PreparedPlan& plan, const Configuration& of, const std::vector<Tensor>& whole) {
-    if (of.ranks.empty()) return Execute(plan, of.inputs(whole));
-    const auto parts = ExecuteRanks(plan, of, whole);
+  static Call<Outputs> Execute(const Plans& plans, const Configuration& of, const std::vector<Tensor>& whole) {
+    if (of.parts.empty()) return Execute(plans.at(of.problem.spec.Id()), of.inputs(whole));
+    const auto parts = ExecuteParts(plans, of, whole);
     if (!parts) return tl::unexpected(parts.error());
-    Outputs summed;
-    summed.push_back(of.summed(*parts));
-    return summed;
+    return of.joined(*parts);
   }
 
-  static Call<std::vector<Tensor>> ExecuteRanks(const PreparedPlan& plan, const Configuration& of,
-                                                const std::vector<Tensor>& whole) {
-    std::vector<Tensor> parts;
-    for (const auto& inputs : of.ranks) {
-      auto part = Execute(plan, inputs(whole));
-      if (!part) return part;
-      parts.push_back(std::move(part->front()));
+  static Call<std::vector<Outputs>> ExecuteParts(const Plans& plans, const Configuration& of,
+                                                 const std::vector<Tensor>& whole) {
+    std::vector<Outputs> outputs;
+    for (const SharedPart& part : of.parts) {
+      auto made = Execute(plans.at(part.problem.spec.Id()), part.inputs(whole));
+      if (!made) return tl::unexpected(made.error());
+      outputs.push_back(*std::move(made));
     }
-    return parts;
+    return outputs;
   }
 
-  // Whether it takes that problem by the same implementation.
-  static Call<PreparedPlan> Prepare(const AlignedSide& side, const Configuration& of) {
-    const auto offers = side.device.session->Query(side.device.device_index, of.problem, of.layout);
+  // Whether it takes these problems by the same implementation.
+  static Call<Plans> Prepare(const AlignedSide& side, const Configuration& of) {
+    Plans plans;
+    if (of.parts.empty()) {
+      if (auto added = AddPlan(side, of.problem, of.layout, plans); !added) return tl::unexpected(added.error());
+    }
+    for (const SharedPart& part : of.parts) {
+      if (auto added = AddPlan(side, part.problem, of.layout, plans); !added) return tl::unexpected(added.error());
+    }
+    return plans;
+  }
+
+  static Call<void> AddPlan(const AlignedSide& side, const Problem& problem, const LayoutVariant& layout,
+                            Plans& plans) {
+    const std::string id = problem.spec.Id();
+    if (plans.contains(id)) return {};
+    const auto offers = side.device.session->Query(side.device.device_index, problem, layout);
     if (!offers) return tl::unexpected(offers.error());
     if (std::ranges::find(*offers, side.implementation, &ImplementationInfo::name) == offers->end()) {
       return tl::unexpected(WorkerFailure{FailureKind::kUnsupported, side.Name() + " does not take it"});
     }
-    return PreparedPlan::Make(side.device, of.problem, side.implementation, of.layout);
+    auto plan = PreparedPlan::Make(side.device, problem, side.implementation, layout);
+    if (!plan) return tl::unexpected(plan.error());
+    plans.emplace(id, *std::move(plan));
+    return {};
   }
 
   // Other orders of each output's terms. Outputs of which none is summed, or is counted in integers, have none.
@@ -177,21 +206,21 @@ class Aligner {
   }
 
   // Whether terms in one of these orders have other bits in this configuration, in each output that is summed.
-  Result<bool> Shows(const Configuration& of, const PreparedPlan& plan, const std::vector<Tensor>& expected) const {
+  Result<bool> Shows(const Configuration& of, const Plans& plans, const std::vector<Tensor>& expected) const {
     bool shows = unshown_.empty(), is_summed = false;
     for (size_t output = 0; output < expected.size() && shows; ++output) {
       if (others_[output].empty()) continue;
       is_summed = true;
-      const auto found = ShowsIn(output, of, plan, expected[output]);
+      const auto found = ShowsIn(output, of, plans, expected[output]);
       if (!found) return tl::unexpected(found.error());
       shows = *found;
     }
     return shows && is_summed;
   }
 
-  Result<bool> ShowsIn(size_t output, const Configuration& of, const PreparedPlan& plan, const Tensor& expected) const {
+  Result<bool> ShowsIn(size_t output, const Configuration& of, const Plans& plans, const Tensor& expected) const {
     for (const OtherOrder& order : others_[output]) {
-      const auto outputs = Execute(plan, of, order.inputs);
+      const auto outputs = Execute(plans, of, order.inputs);
       if (!outputs) return Fail(ErrorCode::kUnavailable, outputs.error().message);
       if (!SameBits(of.compared(order.restored((*outputs)[output]), output), expected)) return true;
     }
@@ -208,15 +237,22 @@ class Aligner {
     return true;
   }
 
-  // Whether the exact sum of what ranks made is a result of the case. Each part may be off by its own rounding to the
+  bool AreRight(const Outputs& outputs) const {
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      if (!IsRight(k, outputs[k])) return false;
+    }
+    return true;
+  }
+
+  // Whether the exact sum of what parts made is a result of the case. Each part may be off by its own rounding to the
   // output's type besides.
-  bool IsSumOf(const std::vector<Tensor>& parts) const {
-    const DType type = parts.front().dtype();
+  bool IsSumOf(const std::vector<Outputs>& parts) const {
+    const DType type = parts.front().front().dtype();
     const BoundModel bound = BoundOf(data_, sides_.back().contract, 0);
-    const ElementJudge judge(data_.outputs[0].golden, bound, sides_.back().contract, type);
-    std::vector<double> sums(parts.front().ToDoubles().size()), roundings(sums.size());
-    for (const Tensor& part : parts) {
-      const std::vector<double> values = part.ToDoubles();
+    const ElementJudge judge(data_.outputs[0].golden, bound, sides_.back().contract, data_.problem.outputs[0].dtype);
+    std::vector<double> sums(parts.front().front().ToDoubles().size()), roundings(sums.size());
+    for (const Outputs& part : parts) {
+      const std::vector<double> values = part.front().ToDoubles();
       for (size_t i = 0; i < sums.size(); ++i) {
         sums[i] += values[i];
         roundings[i] += IsFloat(type) || IsComplex(type) ? UlpAt(FormatOf(type), values[i]) / 2 : 0;
@@ -230,13 +266,9 @@ class Aligner {
     return true;
   }
 
-  Status TryRanks(int64_t n) {
-    const std::vector<Configuration> all = ListRankSums(*data_.op, data_.problem, std::span(&n, 1));
-    if (all.empty()) {
-      alignment_.configurations.push_back(
-          {.name = fmt::format("{} ranks", n),
-           .refused = fmt::format("it has no sum over a multiple of {} terms that is its one output", n)});
-    }
+  // `none`: why there is no such configuration.
+  Status TryShared(const std::string& name, const std::vector<Configuration>& all, const std::string& none) {
+    if (all.empty()) alignment_.configurations.push_back({.name = name, .refused = none});
     for (const Configuration& of : all) {
       if (auto tried = Try(of); !tried) return tried;
     }
@@ -244,8 +276,12 @@ class Aligner {
   }
 
   Status Try(const Configuration& of) {
-    AlignedConfiguration tried{.name = of.name};
-    std::vector<PreparedPlan> plans;
+    AlignedConfiguration tried{.name = of.name, .refused = of.refused};
+    if (!of.refused.empty()) {
+      alignment_.configurations.push_back(std::move(tried));
+      return {};
+    }
+    std::vector<Plans> plans;
     for (const AlignedSide& side : sides_) {
       auto plan = Prepare(side, of);
       if (!plan && plan.error().kind != FailureKind::kUnsupported) {
@@ -258,11 +294,11 @@ class Aligner {
       }
       plans.push_back(*std::move(plan));
     }
-    if (!of.ranks.empty()) {
-      const auto parts = ExecuteRanks(plans.back(), of, data_.inputs);
+    if (of.is_sum) {
+      const auto parts = ExecuteParts(plans.back(), of, data_.inputs);
       if (!parts) return Fail(ErrorCode::kUnavailable, parts.error().message);
       if (!IsSumOf(*parts)) {
-        tried.refused = "the sum of its parts is no result of the case, as with a bias, which each rank would add";
+        tried.refused = "the sum of its parts is no result of the case, as with a bias, which each part would add";
         alignment_.configurations.push_back(std::move(tried));
         return {};
       }
@@ -279,6 +315,7 @@ class Aligner {
       const auto got = Execute(plans.back(), of, data_.inputs);
       if (!got) return Fail(ErrorCode::kUnavailable, got.error().message);
       for (size_t k = 0; k < expected.size(); ++k) Compare(of, expected[k], of.compared((*got)[k], k), k, tried);
+      if (!of.parts.empty()) tried.is_within = AreRight(*got);
     }
     const auto shows = Shows(of, plans.back(), expected);
     if (!shows) return tl::unexpected(shows.error());
@@ -341,8 +378,8 @@ bool Alignment::IsCertified() const {
   return CountCompared() > 0 && CountDiffering() == 0 && CountUnshown() == 0;
 }
 
-Result<Alignment> Align(const PreparedCase& data, std::span<const AlignedSide> sides, std::span<const int64_t> ranks) {
-  return Aligner(data, sides).Run(ranks);
+Result<Alignment> Align(const PreparedCase& data, std::span<const AlignedSide> sides, const SharedNumbers& shared) {
+  return Aligner(data, sides).Run(shared);
 }
 
 }  // namespace assay

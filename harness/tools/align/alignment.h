@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,7 +33,8 @@ struct AlignedConfiguration {
   // tolerances they are apart.
   std::string place;
   double expected = 0, got = 0, tolerances = 0;
-  double most_tolerances = 0;  // of all that differ
+  double most_tolerances = 0;          // of all that differ
+  std::optional<bool> is_within = {};  // whether results that parts were joined to are within the bound; none: no parts
 };
 
 struct Alignment {
@@ -49,10 +51,14 @@ struct Alignment {
   std::string Sentence() const;
 };
 
-// One side: each configuration beside the whole case. Two: beside each other in each configuration. `ranks`: numbers of
-// ranks that share the sums. Errors: a backend's.
-Result<Alignment> Align(const PreparedCase& data, std::span<const AlignedSide> sides,
-                        std::span<const int64_t> ranks = {});
+// Numbers of ranks that share sums, and of slices of the keys or terms that one kernel computes apart.
+struct SharedNumbers {
+  std::vector<int64_t> ranks, splits;
+};
+
+// One side: each configuration beside the whole case. Two: beside each other in each configuration. Errors: a
+// backend's.
+Result<Alignment> Align(const PreparedCase& data, std::span<const AlignedSide> sides, const SharedNumbers& shared = {});
 
 std::string TextOf(const Alignment& alignment);
 Json ToJson(const Alignment& alignment);

@@ -26,8 +26,9 @@ const AlignedConfiguration& First(const Alignment& alignment, F is_it) {
 std::string LineOf(const AlignedConfiguration& of) {
   if (!of.refused.empty()) return "not compared: " + of.refused;
   if (of.differing == 0) return of.shows ? "equal" : "equal, as any other order would be";
-  return fmt::format("{} of {} differ, first {}: {:.9g} and {:.9g}; at most {:.3g} tolerances", of.differing,
-                     of.elements, of.place, of.expected, of.got, of.most_tolerances);
+  const char* bound = !of.is_within ? "" : *of.is_within ? ", within the bound" : ", beyond the bound";
+  return fmt::format("{} of {} differ, first {}: {:.9g} and {:.9g}; at most {:.3g} tolerances{}", of.differing,
+                     of.elements, of.place, of.expected, of.got, of.most_tolerances, bound);
 }
 
 // One that is not finite, which JSON has not, is null, and its name stands under <key>_nonfinite, as in records.
@@ -98,6 +99,7 @@ Json ToJson(const Alignment& alignment) {
   for (const AlignedConfiguration& of : alignment.configurations) {
     Json json = {{"name", of.name}, {"elements", of.elements}, {"differing", of.differing}, {"shows", of.shows}};
     if (!of.refused.empty()) json["refused"] = of.refused;
+    if (of.is_within) json["within_bound"] = *of.is_within;
     if (of.differing > 0) {
       json["place"] = of.place;
       PutNumber(json, "expected", of.expected);

@@ -15,6 +15,12 @@
 
 namespace assay {
 
+// A case of its own, whose results are joined with those of other parts.
+struct SharedPart {
+  Problem problem;
+  std::function<std::vector<Tensor>(const std::vector<Tensor>& whole)> inputs;
+};
+
 struct Configuration {
   std::string name;  // "m: 7 of 64, from 57"
   Problem problem;
@@ -25,9 +31,11 @@ struct Configuration {
   // `expected` takes from an output of the whole case (or a tensor of its shape), by its number, what it is in this
   // configuration; `compared` takes from the configuration's own output the elements to compare.
   std::function<Tensor(const Tensor&of_whole, size_t output)> expected, compared;
-  // Sums that ranks share: the inputs of each, in place of `inputs`, and an output from what they made of theirs.
-  std::vector<std::function<std::vector<Tensor>(const std::vector<Tensor>& whole)>> ranks = {};
-  std::function<Tensor(std::span<const Tensor> parts)> summed = {};
+  // Parts that are computed in place of the problem, and the case's outputs from those of each part.
+  std::vector<SharedPart> parts = {};
+  std::function<std::vector<Tensor>(std::span<const std::vector<Tensor>> parts)> joined = {};
+  bool is_sum = false;       // the sum of the parts has to be a result of the case
+  std::string refused = {};  // why no implementation can compute it; "": one may
 };
 
 // The case itself first, several times over. `inputs`: those of the case.

@@ -55,15 +55,6 @@ Tensor TakeSummed(const Tensor& tensor, size_t) {
   return tensor.Clone();
 }
 
-std::vector<Tensor> TakeTerms(const std::vector<Tensor>& whole, const SliceCut& cut, const Problem& part) {
-  std::vector<Tensor> taken;
-  for (size_t i = 0; i < whole.size(); ++i) {
-    taken.push_back(cut.inputs[i] < 0 ? whole[i].Clone() : TakeAlong(whole[i], cut.inputs[i], cut.indices));
-    taken.back().Reshape(part.inputs[i].shape);
-  }
-  return taken;
-}
-
 void AddRanks(const Operator& op, const Problem& problem, const std::vector<int64_t>& axes, int64_t extent, int64_t n,
               std::vector<Configuration>& all) {
   SliceCut cut{axes, {}, std::vector<int64_t>(static_cast<size_t>(extent / n))};
@@ -71,14 +62,23 @@ void AddRanks(const Operator& op, const Problem& problem, const std::vector<int6
   const std::optional<Problem> part = BindSlices(op, problem, std::span(&cut, 1));
   if (!part) return;
   Configuration of{"", *part, {}, 1, {}, TakeSummed, TakeSummed};
+  of.is_sum = true;
   for (int64_t rank = 0; rank < n; ++rank) {
-    of.ranks.push_back([cut, part = *part](const std::vector<Tensor>& whole) { return TakeTerms(whole, cut, part); });
+    const auto inputs = [cut, part = *part](const std::vector<Tensor>& whole) { return TakeTerms(whole, cut, part); };
+    of.parts.push_back({*part, inputs});
     for (int64_t& index : cut.indices) index += extent / n;
   }
   for (const auto& [order, name] : kOrders) {
     if (n == 2 && order != RankOrder::kInOrder) continue;  // one sum of two
     of.name = fmt::format("{}: {} ranks, {}", ChangedAttribute(problem, *part), n, name);
-    of.summed = [order](std::span<const Tensor> parts) { return SumOverRanks(parts, order); };
+    of.joined = [order](std::span<const std::vector<Tensor>> parts) {
+      std::vector<Tensor> sums;
+      for (const std::vector<Tensor>& one : parts) sums.push_back(one.front().Clone());
+      Tensor sum = SumOverRanks(sums, order);
+      sums.clear();
+      sums.push_back(std::move(sum));
+      return sums;
+    };
     all.push_back(of);
   }
 }
@@ -89,14 +89,29 @@ Tensor SumOverRanks(std::span<const Tensor> parts, RankOrder order) {
   return order == RankOrder::kTree ? AddPairs(parts) : order == RankOrder::kRing ? AddAround(parts) : AddFrom(parts, 0);
 }
 
+std::vector<Tensor> TakeTerms(const std::vector<Tensor>& whole, const SliceCut& cut, const Problem& part) {
+  std::vector<Tensor> taken;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    taken.push_back(cut.inputs[i] < 0 ? whole[i].Clone() : TakeAlong(whole[i], cut.inputs[i], cut.indices));
+    taken.back().Reshape(part.inputs[i].shape);
+  }
+  return taken;
+}
+
+std::vector<std::pair<int64_t, std::vector<int64_t>>> ListSummedAxes(const Operator& op, const Problem& problem) {
+  std::vector<std::pair<int64_t, std::vector<int64_t>>> summed;
+  for (const SliceAxes& axes : op.Slices(problem, 0)) {
+    if (axes.output < 0) summed.emplace_back(axes.extent, axes.inputs);
+  }
+  for (const auto& [extent, axes] : ListTermAxes(op, problem, 0)) summed.emplace_back(extent, axes);
+  return summed;
+}
+
 std::vector<Configuration> ListRankSums(const Operator& op, const Problem& problem, std::span<const int64_t> ranks) {
   std::vector<Configuration> all;
   if (problem.outputs.size() != 1) return all;
   for (const int64_t n : ranks) {
-    for (const SliceAxes& axes : op.Slices(problem, 0)) {
-      if (axes.output < 0 && axes.extent % n == 0) AddRanks(op, problem, axes.inputs, axes.extent, n, all);
-    }
-    for (const auto& [extent, axes] : ListTermAxes(op, problem, 0)) {
+    for (const auto& [extent, axes] : ListSummedAxes(op, problem)) {
       if (extent % n == 0) AddRanks(op, problem, axes, extent, n, all);
     }
   }

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "harness/tools/align/configurations.h"
+#include "ops/subproblem.h"
 
 namespace assay {
 
@@ -15,6 +17,12 @@ namespace assay {
 enum class RankOrder { kInOrder, kTree, kRing };
 
 Tensor SumOverRanks(std::span<const Tensor> parts, RankOrder order);
+
+// Takes the terms `cut` from the inputs of the whole case, in the shapes that the part's problem has.
+std::vector<Tensor> TakeTerms(const std::vector<Tensor>& whole, const SliceCut& cut, const Problem& part);
+
+// Each axis of terms of the first output: its axis in each input (-1: none), by its extent.
+std::vector<std::pair<int64_t, std::vector<int64_t>>> ListSummedAxes(const Operator& op, const Problem& problem);
 
 // For each number of ranks and each axis of terms that it divides, one configuration an order. Whether its parts are
 // the case's terms shows in the values alone: the results of other cases are beyond their tolerances.

@@ -24,7 +24,7 @@ namespace {
 struct AlignOptions {
   RunOptions run;
   std::vector<std::string> sides, cases;
-  std::vector<int64_t> ranks;
+  SharedNumbers shared;
   bool json = false;
 };
 
@@ -98,7 +98,7 @@ class Aligning {
     }
     StageProgress progress(Progress::ParseMode(options_.run.progress));
     progress.Begin(id);
-    auto alignment = Align(*data, sides, options_.ranks);
+    auto alignment = Align(*data, sides, options_.shared);
     if (!alignment) return Fail(ErrorCode::kUnavailable, fmt::format("{}: {}", id, alignment.error().message));
     if (!options_.json) Print(TextOf(*alignment));
     alignments_.push_back(*std::move(alignment));
@@ -178,8 +178,12 @@ void AddAlignVerb(CLI::App& app, Action& action) {
   AddBackends(*verb, o->run);
   AddOptions(*verb, o->run, {"--progress"});
   verb->add_option("--case", o->cases, "ids of the cases instead of the usual ones")->delimiter('\0');
-  verb->add_option("--ranks", o->ranks,
+  verb->add_option("--ranks", o->shared.ranks,
                    "also with sums that so many ranks share, added in order, as a tree and as a ring: 2,4,8")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 1024));
+  verb->add_option("--splits", o->shared.splits,
+                   "also in so many slices of the keys, merged by their logarithms of sums, or of summed terms: 2,4")
       ->delimiter(',')
       ->check(CLI::Range(2, 1024));
   verb->add_flag("--json", o->json, "print JSON instead of text");
