@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """assay align of kernels whose order of additions depends on a condition: align_test.py ASSAY [CLASS]."""
+import importlib.util
 import json
 import sys
 import unittest
@@ -384,6 +385,30 @@ class Splits(Alignment):
                           ("softmax/f32/shape=4x50/fill=normal/seed=0", "neither 2 keys nor a sum")):
             self.assertIn(why, self.slices("cpu", "--splits", "2", case=case)["2 slices"]["refused"])
         self.assertIn("--splits", self.align("mine/steady", "--splits", "1", code=2).stderr)
+
+
+class Graphs(Alignment):
+    """A framework's compiled functions beside its eager ones, where this interpreter has it."""
+
+    def compare(self, eager, graph, case, codes):
+        framework = eager.partition("/")[0]
+        if importlib.util.find_spec(framework) is None:
+            self.skipTest(f"no {framework}")
+        done = self.assay("align", eager, graph, "--framework", framework, "--python", sys.executable, "--case", case, "--json", "--progress", "none")
+        self.assertIn(done.returncode, codes, done.stdout[-3000:] + done.stderr[-2000:])
+        alignment, = json.loads(done.stdout)["alignments"]
+        self.assertEqual(alignment["sides"], [eager, graph])
+        self.assertGreater(len([c for c in alignment["configurations"] if "refused" not in c]), 10)
+        self.assertLess(max(c.get("tolerances", 0) for c in alignment["configurations"]), 1, alignment["sentence"])
+        return alignment
+
+    def test_jax(self):
+        self.assertTrue(self.compare("jax/eager", "jax/jit", "matmul/f32/m=64,n=48,k=512/fill=normal/seed=0", [0])["certified"])
+
+    def test_torch(self):
+        """A compiled softmax fuses its exponentials and its sum; whether the bits are others is torch's to say."""
+        alignment = self.compare("torch/eager", "torch/compile", "softmax/f32/shape=4x5000/fill=normal/seed=0", [0, 1])
+        self.assertTrue(all(c["shows"] for c in alignment["configurations"] if "refused" not in c), alignment)
 
 
 class Planted(Alignment):

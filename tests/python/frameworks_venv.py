@@ -36,7 +36,7 @@ def main(folder, program):
     tests = [("frameworks_test.py", "Functions"), ("kernel_examples_test.py",), ("pytest_plugin_test.py", "Distributed"),
              ("arrays_test.py", "MlDtypes", "Torch"), ("watch_test.py",), ("watch_cost_test.py",), ("watch_places_test.py",),
              ("watch_replay_test.py",), ("watch_modes_test.py",), ("watch_jax_test.py",), ("watch_onnx_test.py",), ("inventory_test.py",), ("gloo_test.py", program),
-             ("device_memory_test.py", program, "OfTorch"), ("devices_test.py", program),
+             ("device_memory_test.py", program, "OfTorch"), ("devices_test.py", program), ("align_test.py", program, "Graphs"),
              ("framework_columns_test.py", program, "Frameworks", python),
              ("defined_columns_test.py", program, "OfFrameworks", python), ("imported_columns_test.py", program)]
     failed = [name for name, *arguments in tests
