@@ -387,6 +387,62 @@ class Splits(Alignment):
         self.assertIn("--splits", self.align("mine/steady", "--splits", "1", code=2).stderr)
 
 
+# Gradients of attention. The second adds in another order where it has a single key head, the third in the last sequence of the batch.
+GRADIENTS = """
+    def gradients(q, k, v, dout, order):
+        group, scale = q.shape[1] // k.shape[1], np.float32(1 / np.sqrt(q.shape[3]))
+        dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
+        for b, h, l in np.ndindex(*q.shape[:3]):
+            keys, values, seen = k[b, h // group], v[b, h // group], order(k, b)
+            scores = (keys * q[b, h, l]).sum(-1) * scale
+            p = np.exp(scores - scores.max())
+            p /= p.sum()
+            e = (values * dout[b, h, l]).sum(-1)
+            g = p * (e - (p * e).sum()) * scale
+            for j in seen:
+                dq[b, h, l] += g[j] * keys[j]
+        for b, h in np.ndindex(*k.shape[:2]):
+            for i, l in [(i, l) for i in range(group) for l in range(q.shape[2])][::order(k, b)[1] - order(k, b)[0]]:
+                one = h * group + i
+                scores = (k[b, h] * q[b, one, l]).sum(-1) * scale
+                p = np.exp(scores - scores.max())
+                p /= p.sum()
+                e = (v[b, h] * dout[b, one, l]).sum(-1)
+                dk[b, h] += (p * (e - (p * e).sum()) * scale)[:, None] * q[b, one, l]
+                dv[b, h] += p[:, None] * dout[b, one, l]
+        return dq, dk, dv
+
+    ORDERS = {"gradients": lambda k, b: range(k.shape[2]),
+              "one-group": lambda k, b: range(k.shape[2])[::-1 if k.shape[1] == 1 else 1],
+              "last-sequence": lambda k, b: range(k.shape[2])[::-1 if b == len(k) - 1 else 1]}
+    for name, order in ORDERS.items():
+        assay.kernel("attention_backward", contract="f32acc", dtypes=["f32"], name=name)(lambda q, k, v, dout, *, order=order: gradients(q, k, v, dout, order))
+"""
+BACKWARD = "attention_backward/f32/b=3,h=4,hkv=2,l=5,s=9,d=6,dv=7/fill=normal/seed=0"
+
+
+class Groups(Alignment):
+    """Key heads, each with the query heads that share it."""
+
+    def test_gradients(self):
+        said = self.align("mine/gradients", case=BACKWARD, more=GRADIENTS).stdout
+        self.assertRegex(said, r"hkv: 1 of 2, from 0 1 +equal\n  hkv: all 2 backwards +equal\nCERTIFIED")
+        alignment, other = self.found("mine/one-group", case=BACKWARD, more=GRADIENTS, code=1)
+        self.assertEqual({name.split(",")[0] for name in other}, {"hkv: 1 of 2"})
+        self.assertLess(max(c.get("tolerances", 0) for c in alignment["configurations"]), 1)
+        _, other = self.found("mine/last-sequence", case=BACKWARD, more=GRADIENTS, code=1)
+        self.assertEqual({name.split(":")[0] for name in other}, {"b"})
+
+    def test_operands_that_have_heads(self):
+        for case in ("sink_attention/f32/b=1,h=6,hkv=3,l=2,s=40,d=8,dv=8", "alibi_attention/f32/b=1,h=6,hkv=3,l=2,s=40,d=8,dv=8",
+                     PAGED.replace("h=2,hkv=1", "h=6,hkv=3").replace("page=4", "page=6").removesuffix("/fill=normal/seed=0"),
+                     PACKED.replace("h=2,hkv=1", "h=6,hkv=3").replace("sequences=4", "sequences=6").removesuffix("/fill=normal/seed=0"),
+                     "attention/f32/b=1,h=6,hkv=3,l=2,s=40,d=8,mask=add,mask_per_head=1", "attention/f32/b=1,h=6,hkv=3,l=2,s=40,d=8,mask=add"):
+            said = self.align("cpu/materialised", case=f"{case}/fill=normal/seed=0").stdout
+            self.assertRegex(said, r"hkv: 2 of 3, from 0 1 +equal\n  hkv: all 3 backwards +equal\n", case)
+            self.assertIn("CERTIFIED", said, case)
+
+
 class Graphs(Alignment):
     """A framework's compiled functions beside its eager ones, where this interpreter has it."""
 

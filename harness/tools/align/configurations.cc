@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "harness/tools/align/head_groups.h"
 #include "harness/tools/align/indirections.h"
 #include "ops/slices.h"
 #include "ops/subproblem.h"
@@ -195,6 +196,7 @@ class Lister {
 std::vector<Configuration> ListConfigurations(const Operator& op, const Problem& problem,
                                               const std::vector<Tensor>& inputs) {
   std::vector<Configuration> all = Lister(op, problem).List();
+  for (Configuration& one : ListHeadGroups(op, problem)) all.push_back(std::move(one));
   for (Configuration& one : ListIndirections(op, problem, inputs)) all.push_back(std::move(one));
   return all;
 }
