@@ -285,7 +285,12 @@ void FindTwoPlaces(const WrongResult& result, FoundCauses& causes) {
   const formula::Graph whole = GraphOf(result);
   const NearElements near(result, true);
   size_t tried = 0;
-  for (const formula::GraphChange& first : formula::ListGraphChanges(whole)) {
+  const std::vector<formula::GraphChange> usual = formula::ListGraphChanges(whole);
+  // Others are of what the first mistake has put there.
+  const auto is_of_formula = [&](const formula::GraphChange& second) {
+    return second.user == -1 && std::ranges::find(usual, second.text, &formula::GraphChange::text) != usual.end();
+  };
+  for (const formula::GraphChange& first : usual) {
     if (first.user != -1) continue;
     const auto op = dynamic_cast<const FormulaOperator&>(result.op).WithChange(first);
     if (++tried > kMostFirst) return;
@@ -293,7 +298,7 @@ void FindTwoPlaces(const WrongResult& result, FoundCauses& causes) {
     const formula::Graph changed = GraphOf(as);
     for (const formula::GraphChange& second : formula::ListGraphChanges(changed)) {
       if (result.work->IsOver() || causes.IsFull()) return;
-      if (second.user != -1) continue;
+      if (!is_of_formula(second)) continue;
       ResultFit fit;
       if (ExplainByFormula(as, changed, second, near, fit) != Reach::kAll) continue;
       causes.Add({.formula = second, .first = std::make_shared<const CaseChange>(CaseChange{.formula = first})},
