@@ -384,6 +384,8 @@ class Splits(Alignment):
         for case, why in ((PLAIN.replace("d=8", "d=8,window=3"), "has no mask, window, softcap"), (PLAIN.replace("f32", "f64"), "merged in f32"),
                           ("softmax/f32/shape=4x50/fill=normal/seed=0", "neither 2 keys nor a sum")):
             self.assertIn(why, self.slices("cpu", "--splits", "2", case=case)["2 slices"]["refused"])
+        refused = self.slices("cpu/flash-32", "--splits", "2", case=PLAIN)["s: 2 slices"]["refused"]
+        self.assertEqual(refused, "cpu/flash-32 does not take attention_lse/f32/b=2,h=4,hkv=2,l=3,s=20,d=8,dv=8/fill=normal/seed=0")
         self.assertIn("--splits", self.align("mine/steady", "--splits", "1", code=2).stderr)
 
 

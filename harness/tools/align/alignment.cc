@@ -145,7 +145,12 @@ class Aligner {
       if (auto added = AddPlan(side, of.problem, of.layout, plans); !added) return tl::unexpected(added.error());
     }
     for (const SharedPart& part : of.parts) {
-      if (auto added = AddPlan(side, part.problem, of.layout, plans); !added) return tl::unexpected(added.error());
+      auto added = AddPlan(side, part.problem, of.layout, plans);
+      if (added) continue;
+      const bool is_lacking = added.error().kind == FailureKind::kUnsupported;
+      if (is_lacking && part.problem.spec.op != of.problem.spec.op)
+        added.error().message = fmt::format("{} does not take {}", side.Name(), part.problem.spec.Id());
+      return tl::unexpected(added.error());
     }
     return plans;
   }
