@@ -48,7 +48,10 @@ class FoundCauses {
 
   void Add(CaseChange change, Reach reach, const ResultFit& fit) {
     if (reach == Reach::kWrongPlaces && is_of_bits_) reach = Reach::kNothing;
-    if (reach != Reach::kNothing && result_.beside != nullptr) reach = ReachBeside(*result_.beside, change, reach);
+    for (const WrongResult* beside = result_.beside; beside != nullptr && reach != Reach::kNothing;
+         beside = beside->beside) {
+      reach = ReachBeside(*beside, change, reach);
+    }
     if (reach == Reach::kNothing) return;
     std::vector<Cause>& causes = reach == Reach::kAll ? all_ : of_places_;
     const auto is_said = [&](const Cause& cause) {  // a constant that is left out, and one that is rounded to 0
