@@ -83,6 +83,16 @@ inline ChangedExpr BeginAtOne(const ChangedPlace& p) {
   return RecurOf(p, p.Arg(0), p.Arg(1) + Select(Less(place, Const(p.graph, 1)), p.Arg(0), zero));
 }
 
+// Forgets at each block of steps what was before it, as where blocks are scanned and no carry is added.
+template <int64_t kSteps>
+ChangedExpr BeginEachBlockAnew(const ChangedPlace& p) {
+  if (p.node.kind != Kind::kRecur || p.graph.Extent(p.node.axis) <= kSteps) return std::nullopt;
+  const Axis axis{p.node.axis, p.graph.Extent(p.node.axis)};
+  const Expr step = At(Index(p.graph, axis), axis, axis, [](int64_t i) { return i % kSteps; });
+  const Expr goes_on = Select(Less(step, Const(p.graph, 1)), Const(p.graph, 0), Const(p.graph, 1));
+  return p.node.args.size() == 1 ? Recur(goes_on, p.Arg(0), axis) : RecurOf(p, p.Arg(0) * goes_on, p.Arg(1));
+}
+
 // Elements that stay at their places where others become 0: those that become 0 in place of them, as by a mask that is
 // inverted.
 inline ChangedExpr InvertPlaces(const ChangedPlace& p) {

@@ -53,6 +53,19 @@ class OtherRoundings(unittest.TestCase):
         right.flat[[3, 17, 21, 50]] += 1
         self.assertNotRegex(assay.check("quantize", [x, np.float32(1)], right).cause or "", "ties|rounded|f32|wraps")
 
+    def test_ends_of_a_type_that_nothing_passes(self):
+        """Memory that nobody has written and an index that nobody has found are no sums that stop at the ends."""
+        x = np.arange(64, dtype=np.int32)
+        for places, cause in (([3, 9], ""), ([], "the output z with the ends of its type in place of what passes them")):
+            operands = [x if places else x * 2 ** 25] * 2
+            z = np.clip(operands[0].astype(np.int64) + operands[1], -2 ** 31, 2 ** 31 - 1).astype(np.int32)
+            z[places] = -2 ** 31
+            self.assertEqual(assay.check("add", operands, z).cause, cause)
+        rows = np.random.default_rng(5).standard_normal((16, 8)).astype(np.float32)
+        places = rows.argmax(1)
+        places[3] = -2 ** 63
+        self.assertFalse(assay.check("reduce", [rows], places, kind="argmax", axes=1).cause)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -50,6 +50,10 @@ def wrong_order(a, b):
     return h
 
 
+def in_blocks(x):
+    return np.concatenate([np.cumsum(x[:, i:i + 32], 1) for i in range(0, x.shape[1], 32)], 1)
+
+
 def mixed(x, a, b, scale_a, scale_b, outlier):
     return np.where(outlier, x, a * scale_a[:, None]) @ b * scale_b
 
@@ -102,6 +106,8 @@ MISTAKES = [
     Mistake("associative_scan", "it begins at 1, not at 0", "begins at 1", SCAN, lambda a, b: scan(a, b, 1.0)),
     Mistake("associative_scan", "it has not its own step", "of the step before", SCAN, lambda a, b: scan(a, b, first=True)),
     Mistake("associative_scan", "the scan runs from the end", "from the end", SCAN, lambda a, b: scan(a[:, ::-1], b[:, ::-1])[:, ::-1]),
+    Mistake("associative_scan", "blocks of 8 have no carry", "anew every 8 steps", SCAN, lambda a, b: scan(a * (np.arange(24) % 8 > 0), b)),
+    Mistake("cumsum", "blocks of 32 have no carry", "anew every 32 steps", [normals(8, 100)], in_blocks),
     Mistake("llm_int8_mm", "scale_b is left out", "scale_b all 1", MIXED, lambda x, a, b, s, t, o: mixed(x, a, b, s, 1 + 0 * t, o)),
     Mistake("llm_int8_mm", "outliers are taken from the codes", "is_outlier in place of all", MIXED, lambda x, a, b, s, t, o: mixed(x, a, b, s, t, False & o)),
     Mistake("alibi_attention", "slopes are scaled like scores", "in place of", [*QKV, units(2)], lambda q, k, v, s: alibi(q, k, v, s / 24 ** .5)),
@@ -129,6 +135,12 @@ class RecurrenceMistakes(unittest.TestCase):
             verdict = assay.check("gated_delta_rule", DELTA, [y.astype(np.float32) for y in wrong])
             self.assertFalse(verdict)
             self.assertEqual(verdict.cause, "")
+
+    def test_a_mask_that_is_another_one_has_no_cause_of_its_wrong_places(self):
+        x, mask = normals(1003), RNG.random(1003) < 0.75
+        verdict = assay.check("dropout", [x], [np.where(mask, x / np.float32(0.75), 0), mask], keep=0.75, key=7)
+        self.assertFalse(verdict)
+        self.assertEqual(verdict.cause, "")
 
 
 if __name__ == "__main__":

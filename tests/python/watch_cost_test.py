@@ -197,13 +197,14 @@ class Queued(unittest.TestCase):
 
     def test_memory_of_other_kinds(self):
         """Operands that are no plain rows of numbers are copied by their elements: turned, negated when read, of no elements, parts of others."""
-        a, b = torch.randn(6, 4), torch.complex(torch.randn(4, 6), torch.randn(4, 6))
+        a, b, c = torch.randn(6, 4), torch.complex(torch.randn(4, 6), torch.randn(4, 6)), torch.randn(4, 6)
         with assay.watch() as w:
             for _ in range(4):
-                for x in (a.T, b.conj().imag, torch.randn(0, 6), torch.randn(8, 12)[::2, ::2], torch.randn(6).expand(4, 6)):
+                for x in (a.T, b.conj().imag, torch._neg_view(c), torch.randn(0, 6), torch.randn(8, 12)[::2, ::2], torch.randn(6).expand(4, 6)):
                     x * 2
                 a.add_(1), b.add_(1)
-        self.assertEqual([node.verdict for node in w.nodes if node.op == "aten::mul"], ["pass"] * 20, str(w))
+        self.assertEqual([node.verdict for node in w.nodes if node.op == "aten::mul"], ["pass"] * 24, str(w))
+        self.assertEqual(w.failures, [], str(w))  # PyTorch clones what is negated when read
 
     def test_changed_later(self):
         """Operands and results are as they were when the call was made, whatever is written into them before they are proven."""
@@ -393,6 +394,15 @@ class Layers(unittest.TestCase):
                 norm(x), norm(x)
             nodes = [node for node in w.nodes if node.op == "aten::native_batch_norm"]
             self.assertEqual(([node.failed for node in nodes], [node.elements for node in nodes]), (failed, [200, 8, 8] * 2), str(w))
+
+    def test_bounds_of_another_shape(self):
+        """They are those of the same columns in all rows, also where rows are compared one after the other."""
+        import numpy
+        golden, bounds = numpy.ones((3, 9000)), numpy.full(9000, 1e-6)
+        bounds[0], made = 10, numpy.ones((3, 9000), "f4")
+        self.assertTrue(_proofs.is_allowed(made, golden, bounds))
+        made[0, 7] = 1.5
+        self.assertFalse(_proofs.is_allowed(made, golden, bounds))
 
     def test_zeros(self):
         """Where zeros would do as well, nothing is proven."""

@@ -55,6 +55,14 @@ class Places(unittest.TestCase):
         self.assertTrue(w := self.watched("max_pool2d_with_indices", x, lambda made: made[1].view(-1)[:1].fill_(9), 3), str(w))
         self.assertEqual(len(self.watched("max_pool2d_with_indices", x, last, 3).failures), 3)
 
+    def test_between_taps(self):
+        """The window of a dilated pool has every second element."""
+        for place, failures in ((2, 0), (1, 3), (8, 3)):
+            with Changed("max_pool2d_with_indices", lambda made: made[1].view(-1)[:1].fill_(place)), assay.watch() as w:
+                for _ in range(3):
+                    torch.nn.functional.max_pool2d(torch.ones(1, 2, 6, 8), 2, 1, dilation=2, return_indices=True)
+            self.assertEqual(len(w.failures), failures, (place, str(w)))
+
     def test_numbers_that_are_none(self):
         x = torch.randn(12, 8)
         x[3, 4] = x[5, 1] = float("nan")
@@ -95,7 +103,7 @@ class Running(unittest.TestCase):
 
         def biased(mean, var): var.mul_(143 / 144)
 
-        def one(mean, var): mean[3] += 1e-4
+        def one(mean, var): mean[3] += 4e-6
 
         for change in (kept, biased, one):
             nodes, w = self.watched((4, 8, 6, 6), change)

@@ -38,17 +38,27 @@ bool IsOfBits(const Tensor& tensor) {
   return tensor.dtype() == DType::kBool || (IsInt(tensor.dtype()) && AreBits(tensor.ToDoubles()));
 }
 
+// Whether an output is the mask of another one, whose elements are then one of two numbers each.
+bool HasMask(const WrongResult& result) {
+  return result.got.size() > 1 &&
+         std::ranges::any_of(result.got, [](const Tensor& got) { return got.dtype() == DType::kBool; });
+}
+
 Reach ReachBeside(const WrongResult& beside, const CaseChange& change, Reach reach);
 
 // Causes of the whole result, or else of its wrong places: none of wrong bits, which are the other one by any change.
 class FoundCauses {
  public:
   explicit FoundCauses(const WrongResult& result)
-      : result_(result), is_of_bits_(IsOfBits(result.got[result.output]) && AreBits(result.golden.value)) {}
+      : result_(result),
+        is_of_bits_((IsOfBits(result.got[result.output]) && AreBits(result.golden.value)) || HasMask(result)) {}
 
   void Add(CaseChange change, Reach reach, const ResultFit& fit) {
     if (reach == Reach::kWrongPlaces && is_of_bits_) reach = Reach::kNothing;
-    if (reach != Reach::kNothing && result_.beside != nullptr) reach = ReachBeside(*result_.beside, change, reach);
+    for (const WrongResult* beside = result_.beside; beside != nullptr && reach != Reach::kNothing;
+         beside = beside->beside) {
+      reach = ReachBeside(*beside, change, reach);
+    }
     if (reach == Reach::kNothing) return;
     std::vector<Cause>& causes = reach == Reach::kAll ? all_ : of_places_;
     const auto is_said = [&](const Cause& cause) {  // a constant that is left out, and one that is rounded to 0

@@ -43,8 +43,8 @@ struct WrongResult {
   const WrongPlaces* places = nullptr;
   double most_flops = 1e8;  // of a case that has no slices, and is computed as a whole; FindCauses takes its work
   double least_bits = kLeastBits;
-  // The result of the same kernel on other data, with `places` and 0 for `least_bits`: a change that it contradicts is
-  // no cause.
+  // The result of the same kernel on other data, with `places` and 0 for `least_bits`: a change that it contradicts, or
+  // one beside it, is no cause.
   const WrongResult* beside = nullptr;
   SearchWork* work = nullptr;  // set by FindCauses: what it has spent, and may
   bool is_exact = false;       // on data of which correct kernels round nothing

@@ -207,6 +207,25 @@ std::vector<Cause> FindCausesOnTwin(WrongResult own, const ResultOnTwin& twin, S
   return causes;
 }
 
+// Causes of what is wrong on normal deviates. They have to agree with the twin, and with what is wrong on the case's
+// own data.
+std::vector<Cause> FindCausesOnRandom(WrongResult own, const RandomResult& random, const ResultOnTwin* twin,
+                                      SearchWork& work) {
+  own.least_bits = 0;
+  const WrongPlaces places(own);
+  own.places = &places;
+  own.work = &work;
+  own.elements = places.TakeWrongElements(kMostWorstElements);
+  const WrongResult* const wrong_own = places.HasWrong() ? &own : nullptr;
+  WrongResult wrong = random.result();
+  wrong.beside = wrong_own;
+  if (twin == nullptr) return FindCauses(wrong, work);
+  WrongResult other = twin->result();
+  other.beside = wrong_own;
+  wrong.beside = &other;
+  return FindCauses(wrong, work);
+}
+
 }  // namespace
 
 std::string ExplainExecutions(const PreparedCase& data, const Attempt& attempt) {
@@ -240,7 +259,7 @@ std::vector<Cause> FindCausesOf(const PreparedCase& data, const Attempt& attempt
   if (!causes.empty()) return causes;
   SearchWork of_random(work.Most());
   const auto random = FindRandomResult(data, attempt, own);
-  if (random != nullptr) causes = FindCausesBeside(random->result(), twin.get(), of_random);
+  if (random != nullptr) causes = FindCausesOnRandom(own, *random, twin.get(), of_random);
   const bool twin_may_tell = twin != nullptr && !twin->result().is_right;
   if (causes.empty() && twin_may_tell) causes = FindCausesOnTwin(own, *twin, work);
   work.Spend(of_random.spent());

@@ -87,6 +87,22 @@ TEST(CauseBeside, MayBeTwoPlacesOfTheFormula) {
   EXPECT_EQ(NameBeside(Sums(Alternating, ToBf16), false, MinusMagnitude), "");
 }
 
+TEST(CauseBeside, HoldsForAllOtherDataThatAreChained) {
+  const Sums own(Noise, MinusMagnitude), first(Alternating, MinusMagnitude);
+  const auto is_named_beside = [&](double (*kernel)(double)) {
+    const Sums second(SmallInteger, kernel);
+    WrongResult last = second.Result(), beside = first.Result(), result = own.Result();
+    last.least_bits = beside.least_bits = 0;
+    const WrongPlaces of_last(last), of_beside(beside);
+    last.places = &of_last, beside.places = &of_beside;
+    beside.beside = &last, result.beside = &beside;
+    SearchWork work(10);
+    return !FindCauses(result, work).empty();
+  };
+  EXPECT_TRUE(is_named_beside(MinusMagnitude));
+  EXPECT_FALSE(is_named_beside([](double x) { return 3 * x; }));
+}
+
 TEST(CauseBeside, IsContradictedByOtherDataThatItDoesNotMake) {
   EXPECT_EQ(NameBeside(Sums(LargeInteger, Same), true), "");
   EXPECT_EQ(NameBeside(Sums(LargeInteger, [](double x) { return x + 1; }), false), "");

@@ -80,12 +80,13 @@ def bounded(*names: str, groups: tuple[tuple[int, ...], ...] = ((0,),)) -> Calla
 def is_allowed(y: Any, golden: Any, allowed: Any, calls: int = 1) -> bool:
     """By its own rounding besides. Where zeros in place of many elements of one of the calls might be allowed, a judgement says that it is
     inconclusive."""
-    if golden.shape != y.shape or y.dtype != "f4":
+    import numpy
+    if golden.shape != y.shape or y.dtype != "f4" or y.ndim == 0:
         return False
-    rows = len(y) if calls > 1 or y.ndim < 2 else max(1, _MOST_AT_ONCE * len(y) // max(y.size, 1))
-    small = 0
-    for first in range(0, len(y) if y.ndim else 1, rows or 1):
-        found = _count_small(*(each[first:first + rows] if y.ndim else each for each in (y, golden, allowed)), calls)
+    rows = len(y) if calls > 1 or y.ndim == 1 else max(1, _MOST_AT_ONCE * len(y) // max(y.size, 1))
+    allowed, small = numpy.broadcast_to(allowed, y.shape), 0
+    for first in range(0, len(y), rows or 1):
+        found = _count_small(*(each[first:first + rows] for each in (y, golden, allowed)), calls)
         if found is None:
             return False
         small += found
