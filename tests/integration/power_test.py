@@ -154,6 +154,17 @@ class Causes(unittest.TestCase):
     def test_exact_data_that_a_mistake_changes_have_no_random_roundings(self):
         self.assertEqual(self.named("matmul dtypes=f32 m=40 n=24 k=200 fill=lognormal", "fault.pairs-of-k-swapped-in-b"), ["right"])
 
+    def test_exact_data_that_are_wrong_contradict_operands_of_few_bits(self):
+        for case in ("matmul dtypes=f32 m=17 n=19 k=130", "reduce dtypes=f32 shape=7x130 axes=1 kind=sum"):
+            fault = "fault.tail-panel-reads-zero" if case.startswith("matmul") else "fault.tail-of-warp-lost"
+            self.assertNotIn("wrong", self.named(case + " fill=cancel-1e6", fault), case)
+
+    def test_small_numbers_where_zero_is_right_too_are_no_cause(self):
+        self.assertNotIn("wrong", self.named("matmul dtypes=f32 m=17 n=19 k=130 fill=cancel-1e6", "fault.split-k-workspace-in-bf16"))
+
+    def test_data_that_cancel_leave_the_word_to_normal_deviates(self):
+        self.assertEqual(self.named("matmul dtypes=f32 m=17 n=19 k=130 fill=cancel-1e6", "fault.last-k-dropped-in-one-element"), ["right"])
+
 
 class Parts(unittest.TestCase):
     """Pieces of --full, for those who do not have an hour."""

@@ -380,7 +380,8 @@ bool IsMadeByNarrowing(const WrongResult& other, const formula::Narrowing& narro
 }
 
 // How far a change that explains a result agrees with another one of the kernel. Other roundings than those inside of
-// the formula leave exact data as they are, which then say nothing of them.
+// the formula leave exact data as they are, which then say nothing of them; operands of few bits are no reason for
+// wrong results on such data, unless they make these as well.
 Reach ReachBeside(const WrongResult& beside, const CaseChange& change, Reach reach) {
   const bool is_one_place = reach == Reach::kWrongPlaces && beside.is_right;  // which may be right on a twin
   if (change.narrowing) return is_one_place || IsMadeByNarrowing(beside, *change.narrowing) ? reach : Reach::kNothing;
@@ -388,7 +389,8 @@ Reach ReachBeside(const WrongResult& beside, const CaseChange& change, Reach rea
       change.kind == OperandChange::kInt8 || change.kind == OperandChange::kE4M3 || change.kind == OperandChange::kE5M2;
   const bool is_rounding = is_few_bits || (change.output && change.output->kind == OutputChange::Kind::kRounded);
   const bool is_silent = beside.is_right || (reach == Reach::kWrongPlaces && !beside.places->HasWrong());
-  return (is_rounding && beside.is_exact) || is_silent ? reach : std::min(reach, ReachOf(beside, change));
+  const bool leaves_exact = is_rounding && beside.is_exact && !(is_few_bits && beside.places->HasWrong());
+  return leaves_exact || is_silent ? reach : std::min(reach, ReachOf(beside, change));
 }
 
 }  // namespace

@@ -193,6 +193,8 @@ Reach WrongPlaces::Explain(const OutputChange& change, ResultFit& fit) const {
   const std::vector<double> operand = is_operand ? result_.inputs[change.input].ToDoubles() : std::vector<double>();
   double bits = 0;
   const auto add = [&](int64_t i, const Judgement& hit) {
+    // Where 0 is right as well, as among data that cancel, any small number is hit.
+    if (!MovesValues(change) && std::fabs(judge().Rounded(i)) <= hit.Tolerance() && hit.allowed > 0) return;
     const double value = output.values[static_cast<size_t>(i)];
     const bool is_zero = value == 0 && change.kind != OutputChange::Kind::kOperand;  // which says all that it has to
     bits += BitsOf(output.share, output.judge->Judge(i, value), hit, is_zero ? 0.1 : value);
