@@ -42,6 +42,7 @@ int64_t FindWrongPlace(PlaceKind kind, int64_t extent, const Shape& shape, const
 std::string Explain(PlaceKind kind, const std::string& axis, int64_t extent) {
   switch (kind) {
     case PlaceKind::kIndices:
+      if (axis == std::to_string(extent)) return fmt::format("places are 0 to {}; give such", extent - 1);
       return fmt::format("places along {} are 0 to {} ({}={}); give places that exist, or the whole {}", axis,
                          extent - 1, axis, extent, axis);
     case PlaceKind::kLengths:

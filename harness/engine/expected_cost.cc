@@ -26,7 +26,8 @@ double SecondsOf(const PlannedCase& planned, const RecordedCost& cost) {
   const SharedCase bound = planned.Bound();
   const double flops = bound->problem.flops, bytes = bound->problem.bytes;
   if (!planned.timed && flops <= kSmallFlops) return cost.small_s;
-  return cost.other_s + 1e-9 * (flops * cost.gflop_s + bytes * cost.gbyte_s);
+  const double seconds = cost.other_s + 1e-9 * (flops * cost.gflop_s + bytes * cost.gbyte_s);
+  return seconds > 0 ? seconds : cost.small_s;  // where none but small cases are recorded
 }
 
 // The mean of the operator's recorded backends where this one is not recorded, and that of all operators likewise.

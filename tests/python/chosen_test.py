@@ -90,6 +90,8 @@ class Chosen(unittest.TestCase):
     def test_places_that_are_none_are_refused(self):
         with self.assertRaisesRegex(assay.UsageError, r"i\[0\] is -1, but places along x_0 are 0 to 5"):
             assay.check(lambda x, i: xp(x).take(x, i, axis=0), [X, PLACES * 0 - 1], X[PLACES])
+        with self.assertRaisesRegex(assay.UsageError, r"places\[0,0\] is 4, but places are 0 to 3; give such$"):
+            assay.check("sparse_mm", [X[:, :4].astype("f"), np.full((6, 4), 4, "u1"), np.ones((8, 2), "f")], np.ones((6, 2), "f"))
 
         @assay.operator("by_length", roles={"lengths": "lengths n"})
         @annotated(x="rows n", lengths="rows")

@@ -102,6 +102,14 @@ double WorstFactor(const Machine& machine) {
   return worst;
 }
 
+// The recorded cases of formulas are small ones alone.
+TEST(TimeLeft, CasesOfFormulasThatAreTimedTakeTimeToo) {
+  std::vector<PlannedCase> cases = LoadSuite(ASSAY_TEST_ROOT "/ops/suites/first.suite", Catalog()).value();
+  for (PlannedCase& planned : cases) planned.timed = true;
+  const ExpectedCost cost(cases, std::vector<std::string>{"cpu"}, false, 1);
+  for (size_t i = 0; i < cases.size(); ++i) EXPECT_GT(cost.Until(i + 1), cost.Until(i)) << cases[i].spec.Id();
+}
+
 // Runs that compile all kernels anew say too much at first.
 TEST(TimeLeft, IsWithinAFactorOfTwoAfterTwentySeconds) {
   const std::vector<std::vector<std::string>> choices = {
