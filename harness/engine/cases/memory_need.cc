@@ -3,8 +3,11 @@
 
 #include <algorithm>
 
+#include "harness/core/base/parallel.h"
 #include "harness/engine/cases/prepared_case.h"
 #include "harness/judge/hypotheses/weaker_arithmetic.h"
+#include "ops/formula/block.h"
+#include "ops/formula_operator.h"
 #include "ops/reduce/reduce.h"
 
 namespace assay {
@@ -52,6 +55,24 @@ double BytesOfHypotheses(const Problem& problem) {
 // beside those of the worker.
 constexpr Rates kWhole = {{16, 6, 0}, {0, 6, 0}}, kTimedWhole = {{16, 12, 0}, {0, 14, 0}};
 
+// What formulas take while golden values and bounds are computed: each thread has the numbers of all nodes of a block,
+// and what the bound knows of them.
+double BytesOfBlocks(const Operator* op, const Problem& problem) {
+  constexpr double kBytesOfNumber = 150;  // 146 of scaled_mm by blocks, 2048 x 2048
+  const auto* const formula = dynamic_cast<const FormulaOperator*>(op);
+  double most = 0;
+  for (size_t output = 0; formula != nullptr && output < problem.outputs.size(); ++output) {
+    const formula::Definition definition = formula->DefinitionOf(problem, output);
+    const formula::BlockPlan plan(definition.graph(), definition.graph().outputs[0]);
+    double numbers = 0;
+    for (const formula::Node& node : definition.graph().nodes)
+      numbers += static_cast<double>(plan.Size(node.axes, plan.block()));
+    const int64_t blocks = (plan.lanes() + plan.block() - 1) / plan.block();
+    most = std::max(most, numbers * static_cast<double>(std::min<int64_t>(ThreadCount(), blocks)));
+  }
+  return most * kBytesOfNumber;
+}
+
 // Memory that does not grow with the case.
 constexpr double kMostKept = 0x1p27;
 
@@ -64,14 +85,19 @@ double BytesNeeded(const Problem& problem, MemoryUse use, const std::string& tie
     const Rates& rates = problem.bytes <= kMostTimedSampleBytes ? kTimedWhole : kWhole;
     return BytesOf(problem, rates, false) + BytesNeeded(*part, use, tier);
   }
+  // Bytes of operands and results: planning asks thousands of smaller cases, and larger ones do not fit anyway, while
+  // their formulas would take memory of their own.
+  constexpr double kSmall = 0x1p20, kLarge = 0x1p33;
+  const bool is_asked = problem.bytes >= kSmall && problem.bytes <= kLarge;
+  const double working = is_asked ? BytesOfBlocks(op, problem) : 0;
   const OutputMemory own = op == nullptr ? OutputMemory() : op->traits().memory;
   const bool reproducible = ChooseTier(tier, problem) == Tier::kReproducible;
   const double of_input = ReducesInStretches(problem) ? 0 : 40;
   const double judged = BytesOf(problem, {{of_input, 2, 0}, {own.judgement, 2, 24}}, reproducible);
-  if (use == MemoryUse::kJudgement) return judged;
+  if (use == MemoryUse::kJudgement) return judged + working;
   const double right = BytesOf(problem, {{58, 2, 0}, {own.run, 6, 208}}, reproducible);
   const double images = BytesOf(problem, {{0, 4, 0}, {0, 4, 0}}, false);
-  return std::max(right + std::min(kMostKept, 2 * right), judged + images + BytesOfHypotheses(problem));
+  return working + std::max(right + std::min(kMostKept, 2 * right), judged + images + BytesOfHypotheses(problem));
 }
 
 }  // namespace assay

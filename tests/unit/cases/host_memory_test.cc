@@ -59,6 +59,16 @@ TEST(NeedsOfJudgements, SumsAndPlacesOfIntegersTakeTheirArrayAlone) {
   EXPECT_GE(bytes("reduce/f32/shape=4294971395,axes=0/fill=ramp/seed=0"), 16.0 * 4294971395);
 }
 
+// Its terms are scaled one by one, by blocks along both of their axes, so that the numbers of all are there at once.
+TEST_P(Needs, OfAFormulaAreThoseOfItsLargestBlock) {
+  const auto bytes = [&](const char* per) {
+    const std::string id = "scaled_mm/e4m3-e4m3-f32-f32-bf16/m=1,n=18432,k=7168,per=" + std::string(per);
+    return Bytes((id + "/fill=normal/seed=0").c_str());
+  };
+  EXPECT_GT(bytes("block"), 6e10);
+  EXPECT_LT(bytes("tensor"), 2e10);
+}
+
 TEST_P(Needs, GrowWithTypesOutputsAndTheTier) {
   const double f32 = Bytes("exp/f32/n=1000/fill=normal/seed=0"), f64 = Bytes("exp/f64/n=1000/fill=normal/seed=0");
   EXPECT_GT(f32, Bytes("exp/bf16/n=1000/fill=normal/seed=0"));
