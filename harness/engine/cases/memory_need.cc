@@ -55,7 +55,7 @@ double BytesOfHypotheses(const Problem& problem) {
 // beside those of the worker.
 constexpr Rates kWhole = {{16, 6, 0}, {0, 6, 0}}, kTimedWhole = {{16, 12, 0}, {0, 14, 0}};
 
-// What formulas take while golden values and bounds are computed: each thread has the numbers of all nodes of a block,
+// Formulas take these while golden values and bounds are computed: each thread has the numbers of all nodes of a block,
 // and what the bound knows of them.
 double BytesOfBlocks(const Operator* op, const Problem& problem) {
   constexpr double kBytesOfNumber = 150;  // 146 of scaled_mm by blocks, 2048 x 2048
