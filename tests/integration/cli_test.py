@@ -254,7 +254,7 @@ class BadInput(Cli):
         self.assertNotIn("--filter", done.stderr)
         self.assertNotIn("has cases of", done.stderr)
         self.fails(4, "the only case of --case does not match --op 'fft'; ", "run", "--case", CASE, "--op", "fft")
-        self.fails(4, "; suite default has cases of top_k", "list", "cases", "--suite", "smoke", "--op", "top_k")
+        self.fails(4, "; suite first has cases of top_k", "list", "cases", "--suite", "smoke", "--op", "top_k")
         empty = self.dir / "empty.suite"
         empty.write_text("# nothing\n")
         self.fails(4, f"there is no case in suite {empty}: ", "run", "--suite", str(empty), "--filter", "a*")
