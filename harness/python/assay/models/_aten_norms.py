@@ -158,7 +158,7 @@ def _judge_statistics(name: str) -> None:
         yield from usual(arguments, outputs)
         if arguments["training"] and outputs[1].numel() > 0 and arguments["input"].numel() <= _MOST_OF_STATISTICS:
             yield traced(_statistics, {"input": arguments["input"].to(outputs[1].dtype), "eps": arguments["eps"]}, outputs[1:3])
-            yield from _running(arguments, outputs[3:])
+            yield from _running(arguments, outputs[3:5])
     RULES[name] = both
 
 
