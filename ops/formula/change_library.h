@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ops/formula/change_rules.h"
+#include "ops/formula/change_terms.h"
 
 namespace assay::formula {
 
@@ -134,15 +135,10 @@ inline ChangedExpr LeaveOutFraction(const ChangedPlace& p) {
 // An exponential whose maximum was not subtracted before, which is infinite where f32 has no number for it.
 inline ChangedExpr Overflow(const ChangedPlace& p) {
   constexpr double kLargest = 0x1.62e42ep+6;  // whose exponential is one of f32
-  if (!p.Is(Function::kExp)) return std::nullopt;
-  const Node shifted = p.Arg(0).node();
-  const bool is_negated = Maps(shifted, Function::kNegate);
-  const Node difference = is_negated ? p.graph.At(shifted.args[0]) : shifted;
-  if (!Maps(difference, Function::kSub)) return std::nullopt;
-  const Expr x{&p.graph, difference.args[is_negated ? 1 : 0]}, largest{&p.graph, difference.args[is_negated ? 0 : 1]};
-  if (largest.node().kind != Kind::kMax) return std::nullopt;
+  const std::optional<ShiftedExponent> exponent = FindShift(p.graph, p.node);
+  if (!exponent || exponent->shift.node().kind != Kind::kMax) return std::nullopt;
   const Expr infinity = Const(p.graph, std::numeric_limits<double>::infinity());
-  return Select(Less(Const(p.graph, kLargest), x), infinity, Exp(x));
+  return Select(Less(Const(p.graph, kLargest), exponent->x), infinity, Exp(exponent->x));
 }
 
 }  // namespace assay::formula

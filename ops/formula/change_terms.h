@@ -166,14 +166,24 @@ inline ChangedExpr AddOneToSumOfExponentials(const ChangedPlace& p) {
   return is_of_exponentials ? ChangedExpr(p.self + 1.0) : std::nullopt;
 }
 
+// x and what was subtracted from it, where a node is the exponential of their difference.
+struct ShiftedExponent {
+  Expr x, shift;
+};
+inline std::optional<ShiftedExponent> FindShift(Graph& graph, const Node& exponential) {
+  if (!Maps(exponential, Function::kExp)) return std::nullopt;
+  const Node shifted = graph.At(exponential.args[0]);
+  const bool is_negated = Maps(shifted, Function::kNegate);
+  const Node difference = is_negated ? graph.At(shifted.args[0]) : shifted;
+  if (!Maps(difference, Function::kSub)) return std::nullopt;
+  return ShiftedExponent{{&graph, difference.args[is_negated ? 1 : 0]}, {&graph, difference.args[is_negated ? 0 : 1]}};
+}
+
 // A softmax with one term more, the exponential of 0, as of a key of zeros.
 inline ChangedExpr AddExponentialOfZero(const ChangedPlace& p) {
-  if (p.node.kind != Kind::kSum || !Maps(p.Arg(0).node(), Function::kExp)) return std::nullopt;
-  const Node shifted = p.graph.At(p.Arg(0).node().args[0]);
-  const bool is_negated = Maps(shifted, Function::kNegate);
-  const Node difference = is_negated ? p.graph.At(shifted.args[0]) : shifted;
-  if (!Maps(difference, Function::kSub)) return std::nullopt;
-  return p.self + Exp(-Expr{&p.graph, difference.args[is_negated ? 0 : 1]});
+  if (p.node.kind != Kind::kSum) return std::nullopt;
+  const std::optional<ShiftedExponent> exponent = FindShift(p.graph, p.Arg(0).node());
+  return exponent ? ChangedExpr(p.self + Exp(-exponent->shift)) : std::nullopt;
 }
 
 }  // namespace assay::formula
