@@ -89,9 +89,8 @@ class Taking {
   Status TakeBy(const Device& device, const Fingerprinted& of, const ImplementationInfo& offer) {
     const Problem& problem = of.bound->problem;
     const auto contract = ParseDeclaration(offer.contract_text);
-    const bool is_transformed = contract && contract->alg != Algorithm::kDirect;
-    const bool has_order = of.sums && !(is_transformed && of.sums->is_mean());
-    if (has_order && is_transformed) {
+    const bool is_direct = !contract || contract->alg == Algorithm::kDirect || contract->alg == Algorithm::kOnePass;
+    if (of.sums && !is_direct) {
       Tell(device, of, offer.name,
            {FailureKind::kUnsupported, "it adds operands that were transformed, whose order no probe shows"});
       return {};
@@ -108,12 +107,11 @@ class Taking {
     }
     auto slices = TakeSlicePassport(device, *of.bound, offer.name, offer.contract_text);
     if (slices) slices->why_no_order = of.why_no_order;
-    if (!has_order || !slices) {
+    if (!of.sums || !slices) {
       contradictions_ += slices ? slices->contradictions.size() : 0;
       return Keep(device, of, offer, slices);
     }
-    Prober prober(problem, *of.sums, *std::move(plan));
-    auto passport = TakePassport(prober, offer.name, offer.contract_text);
+    auto passport = TakePassportOfSums(device, of, offer, *std::move(plan));
     if (passport) {
       for (const std::string& what : slices->contradictions) {
         const bool is_known = std::ranges::find(passport->contradictions, what) != passport->contradictions.end();
@@ -125,8 +123,24 @@ class Taking {
       std::erase_if(results, [&](const RecordedResult& result) { return result.device != device.device.name; });
       ExplainResults(results, *passport);
     }
-    if (auto kept = Keep(device, of, offer, passport); !kept || !passport || !passport->order) return kept;
-    return options_.svg.empty() ? Status() : Draw(device, *passport);
+    if (auto kept = Keep(device, of, offer, passport); !kept || !passport || options_.svg.empty()) return kept;
+    const auto drawn = passport->order ? Draw(device, *passport, *passport->order, "") : Status();
+    return drawn && passport->squares ? Draw(device, *passport, *passport->squares, " variance") : drawn;
+  }
+
+  Result<Passport> TakePassportOfSums(const Device& device, const Fingerprinted& of, const ImplementationInfo& offer,
+                                      PreparedPlan plan) const {
+    const Problem& problem = of.bound->problem;
+    Prober prober(problem, *of.sums, std::move(plan));
+    if (!of.variance) {
+      auto passport = TakePassport(prober, nullptr, offer.name, offer.contract_text);
+      if (passport && passport->why_no_squares.empty()) passport->why_no_squares = of.why_no_variance;
+      return passport;
+    }
+    auto another = PreparedPlan::Make(device, problem, offer.name);
+    if (!another) return Fail(ErrorCode::kUnavailable, another.error().message);
+    Prober variance(problem, *of.variance, *std::move(another));
+    return TakePassport(prober, &variance, offer.name, offer.contract_text);
   }
 
   template <class P>
@@ -145,12 +159,12 @@ class Taking {
     return {};
   }
 
-  Status Draw(const Device& device, const Passport& passport) const {
-    const std::string title = fmt::format("{} {} {}", device.selector, passport.case_id, passport.implementation);
+  Status Draw(const Device& device, const Passport& passport, const SumTree& tree, const char* of) const {
+    const std::string title = fmt::format("{} {} {}{}", device.selector, passport.case_id, passport.implementation, of);
     std::string name = title + ".svg";
     std::ranges::replace_if(
         name, [](char c) { return c == '/' || c == ' ' || c == ',' || c == '='; }, '-');
-    const std::string drawing = DrawSumTree(*passport.order, title);
+    const std::string drawing = DrawSumTree(tree, title);
     return WriteFileAtomically(options_.svg / name, {{drawing.data(), drawing.size()}});
   }
 
@@ -244,8 +258,7 @@ void AddFingerprintVerb(CLI::App& app, Action& action) {
       ->excludes("--case");
   verb->add_option("--op", o->ops,
                    "of the usual cases, those of these operators: matmul, conv, reduce, cumsum, attention, softmax, "
-                   "exp, ..., and "
-                   "any function of single elements")
+                   "cross_entropy, rms_norm, layer_norm, exp, ..., and any function of single elements")
       ->delimiter(',');
   CLI::Option* exhaustive =
       verb->add_flag("--exhaustive", o->exhaustive,

@@ -41,6 +41,7 @@ constexpr const char* kUsualCases[] = {
     "attention/f32/b=1,h=2,l=200,s=200,d=64,causal=1/fill=normal/seed=0",
     "softmax/f32/shape=64x256/fill=normal/seed=0",
     "rms_norm/f32/rows=64,n=300/fill=normal/seed=0",
+    "cross_entropy/f32-i64-f32/rows=64,n=128,reduction=none/fill=normal/seed=0",
     "layer_norm/f32/rows=64,n=300/fill=normal/seed=0",
 };
 // Functions of single elements, of which all numbers of a type or many of each power of two are tried.
@@ -65,9 +66,13 @@ Result<Fingerprinted> CaseOf(const std::string& id, bool exhaustive = false) {
   auto sums = SumProbe::Make((*bound)->problem);
   if (sums) {
     of.sums = *std::move(sums);
+    if (!of.sums->is_mean()) return of;
+    auto variance = SumProbe::MakeOfVariance((*bound)->problem);
+    if (variance) of.variance = *std::move(variance);
+    if (!variance) of.why_no_variance = variance.error().message;
   } else if (sums.error().code != ErrorCode::kUnsupported || !HasComparableSlices(**bound)) {
     return tl::unexpected(sums.error());
-  } else if (canonical->op == "softmax") {
+  } else if (canonical->op == "softmax" || canonical->op == "rms_norm" || canonical->op == "cross_entropy") {
     of.why_no_order = sums.error().message;
   }
   return of;
@@ -106,9 +111,11 @@ Result<SumsOfRun> ListSums(const std::filesystem::path& folder) {
     if (made && made->sums) sums.cases.push_back(r.case_id);
   }
   if (!sums.cases.empty()) return sums;
-  return UsageError(fmt::format(
-      "--run {}: it has no result of a sum whose order can be found: matmul, conv, reduce, cumsum or attention",
-      folder.string()));
+  return UsageError(
+      fmt::format("--run {}: it has no result of a sum whose order can be found: matmul, conv, reduce, cumsum, "
+                  "attention, softmax, cross_entropy "
+                  "or a norm",
+                  folder.string()));
 }
 
 Result<std::vector<Fingerprinted>> ChooseCases(const FingerprintOptions& options, const SumsOfRun& of_run) {

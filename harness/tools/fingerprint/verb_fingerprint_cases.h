@@ -24,9 +24,11 @@ struct FingerprintOptions {
 
 struct Fingerprinted {
   SharedCase bound;
-  std::optional<SumProbe> sums;  // nothing: of a function, or of an operator whose slices alone are compared
+  std::optional<SumProbe> sums;           // nothing: of a function, or of an operator whose slices alone are compared
+  std::optional<SumProbe> variance = {};  // of a norm whose mean `sums` probes
+  std::string why_no_variance = {};
   bool is_function = false;
-  std::string why_no_order = {};  // of a softmax that shows none
+  std::string why_no_order = {};  // of an operator whose results show none
 };
 
 // The sums that a run has results of, each once, by the implementations that gave them.
