@@ -12,7 +12,6 @@
 #include "reports/known.h"
 #include "reports/pooled.h"
 #include "reports/summary.h"
-#include "reports/text.h"
 
 namespace assay {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "harness/core/base/amounts.h"
 #include "reports/summary.h"
-#include "reports/text.h"
 
 namespace assay {
 namespace {

@@ -10,7 +10,6 @@
 #include "reports/environment.h"
 #include "reports/pooled.h"
 #include "reports/summary.h"
-#include "reports/text.h"
 
 namespace assay {
 namespace {

@@ -17,7 +17,6 @@
 #include "harness/core/base/text.h"
 #include "harness/core/model/calls_tag.h"
 #include "reports/pooled.h"
-#include "reports/text.h"
 #include "reports/verdicts.h"
 
 namespace assay {

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "harness/core/base/parallel.h"
 #include "harness/core/base/stopwatch.h"
