@@ -11,7 +11,7 @@ namespace {
 // Each of these may move bits though the order stays.
 constexpr const char* kArithmeticFields[] = {"sum_bits",    "rounding",           "operand_bits",
                                              "contraction", "subnormal_operands", "subnormal_results",
-                                             "overflow",    "place_matters"};
+                                             "overflow",    "place_matters",      "formula"};
 
 std::string FieldText(const Json& document, const char* field) {
   const auto it = document.find(field);
@@ -43,8 +43,11 @@ Result<RunPassports> RunPassports::Read(const Json& document) {
   RunPassports run;
   for (const Json& passport : document["passports"]) {
     if (!passport.is_object() || FieldText(passport, "tree_hash").empty()) continue;
-    SumPassport read{.tree_hash = FieldText(passport, "tree_hash"),
-                     .order = FieldText(passport, "order"),
+    // A norm that subtracts a mean has two sums.
+    const std::string squares = FieldText(passport, "squares_tree_hash");
+    SumPassport read{.tree_hash = FieldText(passport, "tree_hash") + (squares.empty() ? "" : "/" + squares),
+                     .order = FieldText(passport, "order") +
+                              (squares.empty() ? "" : "; of the variance " + FieldText(passport, "squares")),
                      .arithmetic = {},
                      .library = FieldText(passport, "library"),
                      .tells_all = TellsAll(passport)};

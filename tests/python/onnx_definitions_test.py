@@ -3,7 +3,6 @@
 """Graphs of ONNX as definitions, on the node tests that the package onnx ships: onnx_definitions_test.py [CLASS]. What a test expects
 has to pass, and with one wrong element it must not."""
 import collections
-import os
 import pathlib
 import tempfile
 import unittest
@@ -13,6 +12,7 @@ import assay
 from assay import _define
 from assay.importers import onnx as importer
 from assay.importers._onnx_steps import Step
+from full import FULL
 
 try:
     import onnx
@@ -93,7 +93,7 @@ class Counted(Shipped):
                 wrong.add((step.op, step.opset, name, usual, default))
             return attr(step, name, usual)
         with unittest.mock.patch.object(Step, "attr", checked):
-            full = "ASSAY_TEST_FULL" in os.environ
+            full = FULL
             names = sorted(self.tests)[::1 if full else 4]
             reasons = collections.Counter(found.reason for name in names for found in node_tests.read(self.tests[name])
                                           if found.case is None)

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "harness/tools/fingerprint/arithmetic.h"
+#include "harness/tools/fingerprint/norm_prediction.h"
 #include "harness/tools/fingerprint/prediction.h"
 
 namespace assay {
@@ -39,6 +40,23 @@ Status CompareCalls(Prober& prober, Passport& passport) {
   const auto equal = prober.IsEqualEverywhere(random.front());
   if (!equal) return tl::unexpected(equal.error());
   passport.place_matters = !*equal;
+  return {};
+}
+
+// Sets the tree or why there is none. Errors: the backend's own.
+Status FindOrder(Prober& prober, std::optional<SumTree>& tree, std::string& why_none, bool& keeps_all) {
+  auto order = RevealOrder(prober);
+  if (!order && order.error().code != ErrorCode::kUnsupported) return tl::unexpected(order.error());
+  if (!order) {
+    why_none = order.error().message;
+  } else if (order->keeps_all) {
+    keeps_all = true;
+    why_none =
+        "each two terms seem to meet first: the accumulator loses nothing of the widest numbers that the operands can "
+        "make, or the order depends on the data";
+  } else {
+    tree = std::move(order->tree);
+  }
   return {};
 }
 
@@ -82,31 +100,32 @@ void FindContradictions(const Prober& prober, Passport& passport) {
 
 }  // namespace
 
-Result<Passport> TakePassport(Prober& prober, const std::string& implementation, const std::string& contract) {
+Result<Passport> TakePassport(Prober& prober, Prober* variance, const std::string& implementation,
+                              const std::string& contract) {
   Passport passport;
   passport.case_id = prober.problem().spec.Id();
   passport.implementation = implementation, passport.contract = contract;
   passport.has_products = prober.sums().has_products();
   passport.operand_precision = FormatOf(prober.problem().inputs[0].dtype).precision;
-  if (!prober.sums().is_mean()) {
+  if (!prober.sums().is_mean() && !prober.sums().are_squares()) {
     if (auto adds = CheckAdds(prober); !adds) return tl::unexpected(adds.error());
   }
-  auto order = RevealOrder(prober);
-  if (!order && order.error().code != ErrorCode::kUnsupported) return tl::unexpected(order.error());
-  if (!order) {
-    passport.why_no_order = order.error().message;
-  } else if (order->keeps_all) {
-    passport.why_no_order =
-        "each two terms seem to meet first: the accumulator loses nothing of the widest numbers that the operands can "
-        "make, or the order depends on the data";
-  } else {
-    passport.order = std::move(order->tree);
+  if (Status found = FindOrder(prober, passport.order, passport.why_no_order, passport.sums_widely); !found) {
+    return tl::unexpected(found.error());
+  }
+  if (variance != nullptr) {
+    Status found = FindOrder(*variance, passport.squares, passport.why_no_squares, passport.squares_widely);
+    if (!found) return tl::unexpected(found.error());
   }
   const ProbePlaces at = ChoosePlaces(passport.order, prober.sums().terms());
   Status status;
   if (!prober.sums().takes_any_terms()) {  // no other numbers can be chosen
-    if (Status compared = CompareCalls(prober, passport); !compared) return tl::unexpected(compared.error());
-    passport.executions = prober.executions();
+    Status compared = CompareCalls(prober, passport);
+    if (compared && !prober.sums().are_exponentials()) compared = PredictNorm(prober, passport);
+    if (!compared) return tl::unexpected(compared.error());
+    if (passport.is_welford)
+      passport.why_no_order = passport.why_no_squares = "it is no one tree, but Welford's updates";
+    passport.executions = prober.executions() + (variance == nullptr ? 0 : variance->executions());
     FindContradictions(prober, passport);
     return passport;
   }
@@ -145,6 +164,15 @@ std::string DescribeNarrowedOperands(const Passport& passport) {
 
 using AddLine = std::function<void(const char*, const std::string&)>;
 
+void AddOrder(const char* name, const std::optional<SumTree>& tree, const std::string& why_none, const AddLine& add) {
+  if (!tree) return add(name, "unknown: " + why_none);
+  constexpr size_t kMostText = 160;
+  std::string text = TextOf(*tree);
+  if (text.size() > kMostText) text = text.substr(0, kMostText) + " ...";
+  add(name, fmt::format("{} ({})", DescribeSumTree(*tree), HashOf(*tree)));
+  add("", text);
+}
+
 void AddArithmetic(const Passport& passport, const AddLine& add) {
   const bool at_least = passport.rounding == kNotShown;
   add("sums", passport.sum_bits == 0 ? passport.order ? "not shown by two terms" : "not known without the order"
@@ -178,6 +206,14 @@ Json ToJson(const Passport& passport) {
   } else {
     json["no_order"] = passport.why_no_order;
   }
+  if (passport.squares) {
+    json["squares"] = DescribeSumTree(*passport.squares);
+    json["squares_tree"] = TextOf(*passport.squares);
+    json["squares_tree_hash"] = HashOf(*passport.squares);
+  } else if (!passport.why_no_squares.empty()) {
+    json["no_squares"] = passport.why_no_squares;
+  }
+  if (!passport.formula.empty()) json["formula"] = passport.formula;
   json["sum_bits"] = passport.sum_bits, json["rounding"] = passport.rounding;
   json["operand_bits"] = passport.operand_bits;
   json["contraction"] = passport.contracts ? Json(*passport.contracts) : Json(nullptr);
@@ -204,23 +240,19 @@ std::string TextOf(const Passport& passport) {
   const auto add = [&](const char* name, const std::string& value) {
     text += fmt::format("  {:<15} {}\n", name, value);
   };
-  if (passport.order) {
-    constexpr size_t kMostText = 160;
-    std::string tree = TextOf(*passport.order);
-    if (tree.size() > kMostText) tree = tree.substr(0, kMostText) + " ...";
-    add("order", fmt::format("{} ({})", DescribeSumTree(*passport.order), HashOf(*passport.order)));
-    add("", tree);
-  } else {
-    add("order", "unknown: " + passport.why_no_order);
+  AddOrder("order", passport.order, passport.why_no_order, add);
+  if (passport.squares || !passport.why_no_squares.empty()) {
+    AddOrder("variance", passport.squares, passport.why_no_squares, add);
   }
+  if (!passport.formula.empty()) add("formula", passport.formula);
   if (passport.operand_bits > 0) AddArithmetic(passport, add);
   add("calls", fmt::format("{} of {} give equal bits; {}", passport.repeats ? "all" : "not all", Passport::kRepeats,
                            passport.place_matters ? "the same sum has other bits elsewhere in the output"
                                                   : "the place in the output does not matter"));
   text += AxesText(passport.slices);
   if (passport.predicted) {
-    add("predicted", fmt::format("{} of {} random sums to the bit, from the lines above", passport.predicted->agree,
-                                 passport.predicted->sums));
+    add("predicted", fmt::format("{} of {} random {} to the bit, from the lines above", passport.predicted->agree,
+                                 passport.predicted->sums, passport.formula.empty() ? "sums" : "rows"));
   }
   if (const size_t results = passport.reordered.size() + passport.unexplained.size(); results > 0) {
     add("of the run",
@@ -262,7 +294,8 @@ Result<std::vector<std::string>> ComparePassports(const Json& a, const Json& b) 
       continue;
     }
     for (const auto& [field, value] : passport.items()) {
-      if (field == "executions" || field == "tree" || field == "reordered" || field == "unexplained")
+      if (field == "executions" || field == "tree" || field == "squares_tree" || field == "reordered" ||
+          field == "unexplained")
         continue;  // its hash says it
       const Json there = other->second.contains(field) ? other->second[field] : Json(nullptr);
       if (value != there) lines.push_back(fmt::format("{}: {} {} -> {}", name, field, value.dump(), there.dump()));

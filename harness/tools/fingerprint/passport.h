@@ -18,6 +18,13 @@ struct Passport {
   std::string case_id, implementation, contract;
   std::optional<SumTree> order;
   std::string why_no_order;  // "" where there is one
+  // The variance's sum, where `order` is that of a mean.
+  std::optional<SumTree> squares;
+  std::string why_no_squares;  // "" where there is one, or nothing is squared
+  // How a norm goes on from its sums, in words; "" where no way that is known predicts half of the rows.
+  std::string formula;
+  bool is_welford = false;                           // by which all rows are predicted
+  bool sums_widely = false, squares_widely = false;  // no order is known as nothing is lost
   // The accumulator's: significand bits that a sum keeps, and how the rest is rounded, as FindRounding says. Known
   // where the order is; else 0 and "".
   int sum_bits = 0;
@@ -55,8 +62,9 @@ struct Passport {
   static constexpr int kRepeats = 8;
 };
 
-// Errors: the backend's own.
-Result<Passport> TakePassport(Prober& prober, const std::string& implementation, const std::string& contract);
+// `variance`: of a norm that subtracts a mean, which `prober` probes; else null. Errors: the backend's own.
+Result<Passport> TakePassport(Prober& prober, Prober* variance, const std::string& implementation,
+                              const std::string& contract);
 
 Json ToJson(const Passport& passport);
 std::string TextOf(const Passport& passport);

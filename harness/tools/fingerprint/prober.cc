@@ -20,7 +20,6 @@ struct Sizes {
 std::vector<Sizes> SizesFor(const Prober& prober) {
   const Problem& problem = prober.problem();
   const FloatFormat& in = FormatOf(problem.inputs[0].dtype);
-  if (prober.sums().are_exponentials()) return {{{1}, {std::ldexp(0.75, -in.precision)}}};
   if (prober.sums().is_mean()) return {{{prober.sums().large()}, {1}}};
   if (in.min_exponent <= -126) {  // of f64, f32 and bf16
     const double large = in.min_exponent < -126 ? 0x1p900 : 0x1p100;
@@ -57,26 +56,6 @@ Result<std::vector<int>> AskBy(Prober& prober, const Sizes& sizes, const TermPai
   return answers;
 }
 
-// Terms that are all positive never cancel. But a 1 absorbs each of two units alone, and not their sum: with the 1 in
-// the place of every other term in turn, results tell which terms meet the two no earlier than these meet each other.
-Result<std::vector<int>> AskByThrees(Prober& prober, const Sizes& sizes, const TermPairs& pairs) {
-  const int terms = prober.sums().terms();
-  std::vector<int> answers;
-  for (const auto& [i, j] : pairs) {
-    std::vector<ProbeSum> sums;
-    for (int k = 0; k < terms; ++k) {
-      if (k == i || k == j) continue;
-      sums.emplace_back(static_cast<size_t>(terms), ProbeTerm{0});
-      sums.back()[k] = sizes.large, sums.back()[i] = sums.back()[j] = sizes.unit;
-    }
-    const auto results = prober.Execute(sums);
-    if (!results) return tl::unexpected(results.error());
-    const auto is_apart = [&](double sum) { return sum > sizes.large.value() + sizes.unit.value(); };
-    answers.push_back(terms - static_cast<int>(std::ranges::count_if(*results, is_apart)));
-  }
-  return answers;
-}
-
 }  // namespace
 
 Result<Tensor> Prober::Output(const std::vector<Tensor>& inputs) {
@@ -88,14 +67,30 @@ Result<Tensor> Prober::Output(const std::vector<Tensor>& inputs) {
 
 Result<std::vector<double>> Prober::Execute(std::span<const ProbeSum> sums) {
   std::vector<double> results;
+  auto done =
+      ForEachSum(sums, [&](const std::vector<double>& output, int sum) { results.push_back(case_.Read(output, sum)); });
+  if (!done) return tl::unexpected(done.error());
+  return results;
+}
+
+Result<std::vector<std::vector<double>>> Prober::ExecuteAll(std::span<const ProbeSum> sums) {
+  std::vector<std::vector<double>> results;
+  auto done = ForEachSum(
+      sums, [&](const std::vector<double>& output, int sum) { results.push_back(case_.ReadAll(output, sum)); });
+  if (!done) return tl::unexpected(done.error());
+  return results;
+}
+
+Status Prober::ForEachSum(std::span<const ProbeSum> sums,
+                          const std::function<void(const std::vector<double>&, int)>& read) {
   for (size_t first = 0; first < sums.size(); first += static_cast<size_t>(case_.sums())) {
     const auto some = sums.subspan(first, std::min(sums.size() - first, static_cast<size_t>(case_.sums())));
     const auto output = Output(case_.MakeInputs(problem_, some));
     if (!output) return tl::unexpected(output.error());
     const std::vector<double> values = output->ToDoubles();
-    for (int sum = 0; sum < std::ssize(some); ++sum) results.push_back(case_.Read(values, sum));
+    for (int sum = 0; sum < std::ssize(some); ++sum) read(values, sum);
   }
-  return results;
+  return {};
 }
 
 Result<double> Prober::Execute(const ProbeSum& sum) {
@@ -117,24 +112,31 @@ Result<std::string> Prober::HashOf(std::span<const ProbeSum> sums) {
 }
 
 Result<RevealedOrder> RevealOrder(Prober& prober) {
+  if (prober.sums().are_exponentials() || prober.sums().are_squares()) return RevealOrderByThrees(prober);
   Error last;
   for (const Sizes& sizes : SizesFor(prober)) {
-    size_t answered = 0;
-    bool of_two = true, overflows = false;
-    const auto ask = [&](const TermPairs& pairs) {
-      auto answers =
-          prober.sums().are_exponentials() ? AskByThrees(prober, sizes, pairs) : AskBy(prober, sizes, pairs, overflows);
-      if (answers) answered += pairs.size();
-      of_two = of_two && answers && std::ranges::all_of(*answers, [](int size) { return size == 2; });
-      return answers;
-    };
-    auto tree = RevealSumTree(prober.sums().terms(), ask);
-    if (tree) return RevealedOrder{*std::move(tree), false};
-    if (answered > 1 && of_two) return RevealedOrder{{}, true};
-    last = std::move(tree.error());
+    bool overflows = false;
+    auto order =
+        RevealBy(prober.sums().terms(), [&](const TermPairs& pairs) { return AskBy(prober, sizes, pairs, overflows); });
+    if (order) return order;
+    last = std::move(order.error());
     if (!overflows) break;
   }
   return tl::unexpected(last);
+}
+
+Result<RevealedOrder> RevealBy(int terms, const AskSubtrees& ask_subtrees) {
+  size_t answered = 0;
+  bool of_two = true;
+  auto tree = RevealSumTree(terms, [&](const TermPairs& pairs) {
+    auto answers = ask_subtrees(pairs);
+    if (answers) answered += pairs.size();
+    of_two = of_two && answers && std::ranges::all_of(*answers, [](int size) { return size == 2; });
+    return answers;
+  });
+  if (tree) return RevealedOrder{*std::move(tree), false};
+  if (answered > 1 && of_two) return RevealedOrder{{}, true};
+  return tl::unexpected(tree.error());
 }
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 // Executes sums of a probe by one implementation on a device.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ class Prober {
   // The result of each sum, in as few executions as hold them. Errors: the backend's.
   Result<std::vector<double>> Execute(std::span<const ProbeSum> sums);
   Result<double> Execute(const ProbeSum& sum);
+  // All results of each sum, which SumProbe::ReadAll takes from the output.
+  Result<std::vector<std::vector<double>>> ExecuteAll(std::span<const ProbeSum> sums);
   // Whether the sum has the same bits wherever the output has it: in all rows and columns, of convolutions in several
   // images and channels.
   Result<bool> IsEqualEverywhere(const ProbeSum& sum);
@@ -33,6 +36,8 @@ class Prober {
 
  private:
   Result<Tensor> Output(const std::vector<Tensor>& inputs);
+  // In as few executions as hold them; reads each sum by its number in an output.
+  Status ForEachSum(std::span<const ProbeSum> sums, const std::function<void(const std::vector<double>&, int)>& read);
 
   const Problem& problem_;
   const SumProbe& case_;
@@ -47,5 +52,9 @@ struct RevealedOrder {
   bool keeps_all = false;
 };
 Result<RevealedOrder> RevealOrder(Prober& prober);
+// By the answers to single questions.
+Result<RevealedOrder> RevealBy(int terms, const AskSubtrees& ask_subtrees);
+// The order of terms that are all positive: exponentials, or squares.
+Result<RevealedOrder> RevealOrderByThrees(Prober& prober);
 
 }  // namespace assay

@@ -48,6 +48,7 @@ std::optional<Tensor> PredictOutput(const Passport& passport, const PreparedCase
 void ExplainResults(const std::vector<RecordedResult>& results, Passport& passport) {
   if (!passport.predicted || !passport.predicted->tells_all() || !passport.repeats) return;
   if (passport.predicted->guess.narrows()) return;  // terms are products already
+  if (!passport.formula.empty()) return;            // rows of a norm are no sums
   for (const RecordedResult& result : results) {
     const auto spec = ParseId(result.case_id);
     const auto data = spec ? PrepareInputs(*spec) : tl::unexpected(spec.error());

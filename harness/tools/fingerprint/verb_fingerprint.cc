@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -18,167 +17,17 @@
 #include "harness/core/base/atomic_file.h"
 #include "harness/core/base/json_text.h"
 #include "harness/core/base/whole_file.h"
-#include "harness/engine/results/finished_run.h"
-#include "harness/plan/catalog.h"
-#include "harness/plan/selection.h"
 #include "harness/tools/fingerprint/function_passport.h"
 #include "harness/tools/fingerprint/passport.h"
 #include "harness/tools/fingerprint/prediction.h"
 #include "harness/tools/fingerprint/slice_passport.h"
 #include "harness/tools/fingerprint/verb_exhaustive.h"
+#include "harness/tools/fingerprint/verb_fingerprint_cases.h"
 #include "ops/bound_case.h"
 #include "reports/compare/passports.h"
 
 namespace assay::cli {
 namespace {
-
-struct FingerprintOptions {
-  RunOptions run;
-  std::vector<std::string> cases, ops, diff;
-  std::filesystem::path svg, run_folder, parts_folder;
-  bool json = false, exhaustive = false;
-};
-
-// Results of whole tiles and of a single row, and lengths whose counts the 16-bit types hold.
-constexpr const char* kUsualCases[] = {
-    "matmul/f32/m=64,n=64,k=256/fill=normal/seed=0",
-    "matmul/f32/m=1,n=256,k=256/fill=normal/seed=0",
-    "matmul/f64/m=64,n=64,k=256/fill=normal/seed=0",
-    "matmul/bf16/m=64,n=64,k=256/fill=normal/seed=0",
-    "matmul/bf16-bf16-f32/m=64,n=64,k=256/fill=normal/seed=0",
-    "matmul/f16/m=64,n=64,k=256/fill=normal/seed=0",
-    "matmul/f16-f16-f32/m=64,n=64,k=256/fill=normal/seed=0",
-    "conv/f32/n=8,c=16,o=16,i=16x16,k=3x3/fill=normal/seed=0",
-    "conv/bf16/n=8,c=16,o=16,i=16x16,k=3x3/fill=normal/seed=0",
-    "reduce/f32/shape=64x1024,axes=1/fill=normal/seed=0",
-    "reduce/f64/shape=64x1024,axes=1/fill=normal/seed=0",
-    "reduce/bf16/shape=64x256,axes=1/fill=normal/seed=0",
-    "reduce/f16/shape=64x256,axes=1/fill=normal/seed=0",
-    "reduce/f32/shape=64x1024,axes=1,kind=max/fill=normal/seed=0",
-    "reduce/f32/shape=64x1024,axes=1,kind=min/fill=normal/seed=0",
-    "cumsum/f32/rows=64,n=256/fill=normal/seed=0",
-    "associative_scan/f32/rows=64,n=256/fill=normal/seed=0",
-    "attention/f32/b=1,h=2,l=64,s=256,d=64/fill=normal/seed=0",
-    "attention/bf16/b=1,h=2,l=64,s=256,d=64/fill=normal/seed=0",
-    "attention/f32/b=1,h=2,l=200,s=200,d=64,causal=1/fill=normal/seed=0",
-    "softmax/f32/shape=64x256/fill=normal/seed=0",
-    "rms_norm/f32/rows=64,n=300/fill=normal/seed=0",
-    "layer_norm/f32/rows=64,n=300/fill=normal/seed=0",
-};
-// Functions of single elements, of which all numbers of a type or many of each power of two are tried.
-constexpr const char* kUsualFunctions[] = {"exp", "log", "sin", "cos", "tanh", "erf", "rsqrt", "gelu"};
-
-struct Fingerprinted {
-  SharedCase bound;
-  std::optional<SumProbe> sums;  // nothing: of a function, or of an operator whose slices alone are compared
-  bool is_function = false;
-  std::string why_no_order = {};  // of a softmax that shows none
-};
-
-Result<Fingerprinted> CaseOf(const std::string& id, bool exhaustive = false) {
-  auto spec = ParseId(id);
-  if (!spec) return tl::unexpected(spec.error());
-  const Operator* op = OperatorRegistry::Global().Find(spec->op);
-  if (op == nullptr) return UsageError(fmt::format("there is no operator {}; assay list ops shows all", spec->op));
-  auto canonical = Canonicalise(*std::move(spec), op->schema());
-  if (!canonical) return tl::unexpected(canonical.error());
-  auto bound = BindCase(*canonical);
-  if (!bound) return tl::unexpected(bound.error());
-  if (exhaustive) {
-    const auto chunk = BindExhaustive(**bound);
-    if (!chunk) return tl::unexpected(chunk.error());
-    return Fingerprinted{.bound = *chunk, .sums = std::nullopt, .is_function = true};
-  }
-  Fingerprinted of{.bound = *bound, .sums = std::nullopt, .is_function = IsFunction(**bound)};
-  if (of.is_function) return of;
-  auto sums = SumProbe::Make((*bound)->problem);
-  if (sums) {
-    of.sums = *std::move(sums);
-  } else if (sums.error().code != ErrorCode::kUnsupported || !HasComparableSlices(**bound)) {
-    return tl::unexpected(sums.error());
-  } else if (canonical->op == "softmax") {
-    of.why_no_order = sums.error().message;
-  }
-  return of;
-}
-
-// The sums that a run has results of, each once, by the implementations that gave them.
-struct SumsOfRun {
-  std::vector<std::string> cases;
-  std::map<std::string, std::vector<RecordedResult>> results;  // by "backend implementation problem"
-
-  static std::string Name(const std::string& backend, const std::string& implementation, const std::string& case_id) {
-    return fmt::format("{} {} {}", backend, implementation, ProblemKey(case_id));
-  }
-};
-
-Result<SumsOfRun> ListSums(const std::filesystem::path& folder) {
-  const auto run = ReadRun(folder);
-  if (!run) return tl::unexpected(run.error());
-  SumsOfRun sums;
-  std::set<std::string> seen;
-  for (const Record& r : run->records) {
-    if (r.implementation.empty()) continue;
-    sums.results[SumsOfRun::Name(r.backend, r.implementation, r.case_id)].push_back(
-        {r.case_id, r.input_hash, r.output_hash, r.device});
-    if (!seen.insert(ProblemKey(r.case_id)).second) continue;
-    const auto made = CaseOf(r.case_id);
-    if (made && made->sums) sums.cases.push_back(r.case_id);
-  }
-  if (!sums.cases.empty()) return sums;
-  return UsageError(fmt::format(
-      "--run {}: it has no result of a sum whose order can be found: matmul, conv, reduce, cumsum or attention",
-      folder.string()));
-}
-
-// Cases of the usual functions, and of further ones that --op names, in the types that they have.
-std::vector<std::string> ListFunctions(const std::vector<std::string>& ops) {
-  std::vector<std::string> functions(std::begin(kUsualFunctions), std::end(kUsualFunctions)), ids;
-  for (const std::string& op : ops) {
-    if (std::ranges::find(functions, op) == functions.end()) functions.push_back(op);
-  }
-  for (const std::string& function : functions) {
-    for (const DType type : {DType::kF32, DType::kBF16, DType::kF16}) {
-      const std::string id =
-          fmt::format("{}/{}/n={}/fill=normal/seed=0", function, Name(type), FunctionSampleSize(type));
-      const auto made = CaseOf(id);
-      if (made && made->is_function) ids.push_back(id);
-    }
-  }
-  return ids;
-}
-
-Result<std::vector<Fingerprinted>> ChooseCases(const FingerprintOptions& options, const SumsOfRun& of_run) {
-  std::vector<std::string> ids = options.run_folder.empty() ? options.cases : of_run.cases;
-  if (ids.empty()) {
-    if (!options.exhaustive) ids.assign(std::begin(kUsualCases), std::end(kUsualCases));
-    const std::vector<std::string> functions = ListFunctions(options.ops);
-    ids.insert(ids.end(), functions.begin(), functions.end());
-  }
-  if (auto known = CheckDTypes(options.run.selection.dtypes); !known) return tl::unexpected(known.error());
-  for (const std::string& op : options.ops) {
-    if (auto known = CheckOperator(op, Catalog()); !known) return tl::unexpected(known.error());
-  }
-  std::vector<Fingerprinted> chosen;
-  for (const std::string& id : ids) {
-    auto made = CaseOf(id, options.exhaustive);
-    if (!made) return UsageError(fmt::format("--case {}: {}", id, made.error().message));
-    const CaseSpec& spec = made->bound->problem.spec;
-    const bool is_wanted = options.ops.empty() || std::ranges::find(options.ops, spec.op) != options.ops.end();
-    if (is_wanted && SelectsDTypes(options.run.selection.dtypes, spec.dtypes)) chosen.push_back(*std::move(made));
-  }
-  if (chosen.empty() && options.exhaustive) {
-    return UsageError(
-        "no case is left: --exhaustive measures functions of one operand, which --op names, in f32, bf16 or f16; "
-        "--case names another");
-  }
-  if (chosen.empty()) {
-    return UsageError(
-        "no case is left: the usual ones are of matmul, conv, reduce, cumsum, attention, softmax, norms and functions; "
-        "--op and --dtype choose among the usual ones, --case names another");
-  }
-  return chosen;
-}
 
 class Taking {
  public:
@@ -240,9 +89,8 @@ class Taking {
   Status TakeBy(const Device& device, const Fingerprinted& of, const ImplementationInfo& offer) {
     const Problem& problem = of.bound->problem;
     const auto contract = ParseDeclaration(offer.contract_text);
-    const bool is_transformed = contract && contract->alg != Algorithm::kDirect;
-    const bool has_order = of.sums && !(is_transformed && of.sums->is_mean());
-    if (has_order && is_transformed) {
+    const bool is_direct = !contract || contract->alg == Algorithm::kDirect || contract->alg == Algorithm::kOnePass;
+    if (of.sums && !is_direct) {
       Tell(device, of, offer.name,
            {FailureKind::kUnsupported, "it adds operands that were transformed, whose order no probe shows"});
       return {};
@@ -259,12 +107,11 @@ class Taking {
     }
     auto slices = TakeSlicePassport(device, *of.bound, offer.name, offer.contract_text);
     if (slices) slices->why_no_order = of.why_no_order;
-    if (!has_order || !slices) {
+    if (!of.sums || !slices) {
       contradictions_ += slices ? slices->contradictions.size() : 0;
       return Keep(device, of, offer, slices);
     }
-    Prober prober(problem, *of.sums, *std::move(plan));
-    auto passport = TakePassport(prober, offer.name, offer.contract_text);
+    auto passport = TakePassportOfSums(device, of, offer, *std::move(plan));
     if (passport) {
       for (const std::string& what : slices->contradictions) {
         const bool is_known = std::ranges::find(passport->contradictions, what) != passport->contradictions.end();
@@ -276,8 +123,24 @@ class Taking {
       std::erase_if(results, [&](const RecordedResult& result) { return result.device != device.device.name; });
       ExplainResults(results, *passport);
     }
-    if (auto kept = Keep(device, of, offer, passport); !kept || !passport || !passport->order) return kept;
-    return options_.svg.empty() ? Status() : Draw(device, *passport);
+    if (auto kept = Keep(device, of, offer, passport); !kept || !passport || options_.svg.empty()) return kept;
+    const auto drawn = passport->order ? Draw(device, *passport, *passport->order, "") : Status();
+    return drawn && passport->squares ? Draw(device, *passport, *passport->squares, " variance") : drawn;
+  }
+
+  Result<Passport> TakePassportOfSums(const Device& device, const Fingerprinted& of, const ImplementationInfo& offer,
+                                      PreparedPlan plan) const {
+    const Problem& problem = of.bound->problem;
+    Prober prober(problem, *of.sums, std::move(plan));
+    if (!of.variance) {
+      auto passport = TakePassport(prober, nullptr, offer.name, offer.contract_text);
+      if (passport && passport->why_no_squares.empty()) passport->why_no_squares = of.why_no_variance;
+      return passport;
+    }
+    auto another = PreparedPlan::Make(device, problem, offer.name);
+    if (!another) return Fail(ErrorCode::kUnavailable, another.error().message);
+    Prober variance(problem, *of.variance, *std::move(another));
+    return TakePassport(prober, &variance, offer.name, offer.contract_text);
   }
 
   template <class P>
@@ -296,12 +159,12 @@ class Taking {
     return {};
   }
 
-  Status Draw(const Device& device, const Passport& passport) const {
-    const std::string title = fmt::format("{} {} {}", device.selector, passport.case_id, passport.implementation);
+  Status Draw(const Device& device, const Passport& passport, const SumTree& tree, const char* of) const {
+    const std::string title = fmt::format("{} {} {}{}", device.selector, passport.case_id, passport.implementation, of);
     std::string name = title + ".svg";
     std::ranges::replace_if(
         name, [](char c) { return c == '/' || c == ' ' || c == ',' || c == '='; }, '-');
-    const std::string drawing = DrawSumTree(*passport.order, title);
+    const std::string drawing = DrawSumTree(tree, title);
     return WriteFileAtomically(options_.svg / name, {{drawing.data(), drawing.size()}});
   }
 
@@ -395,8 +258,7 @@ void AddFingerprintVerb(CLI::App& app, Action& action) {
       ->excludes("--case");
   verb->add_option("--op", o->ops,
                    "of the usual cases, those of these operators: matmul, conv, reduce, cumsum, attention, softmax, "
-                   "exp, ..., and "
-                   "any function of single elements")
+                   "cross_entropy, rms_norm, layer_norm, exp, ..., and any function of single elements")
       ->delimiter(',');
   CLI::Option* exhaustive =
       verb->add_flag("--exhaustive", o->exhaustive,
