@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace assay {
 
@@ -19,14 +18,6 @@ OperationErrors::OperationErrors(const Contract& contract)
   mid = format.UnitRoundoff();
   mid_abs = contract.ftz != Flush::kNone ? format.MinNormal() : format.MinSubnormal() / 2;
   range = std::min(range, format.max_finite);
-}
-
-double SpreadError(double a, double b, double spread, double n) {
-  if (!(a < 0.5)) return std::numeric_limits<double>::infinity();
-  const double cut = a < 0x1p-20 ? 800 : 64;
-  // a t exp(-(1 - a) t) falls for t > 1 / (1 - a).
-  const double far = n * a * cut * std::exp(-(1 - a) * cut);
-  return Join(a * spread * std::exp(a * cut) + far, std::expm1(b));
 }
 
 double RunningSumError(const OperationErrors& op, double n, double mean_rank) {

@@ -22,11 +22,6 @@ struct OperationErrors {
   bool flushes_inputs = false;
 };
 
-// exp(t + e) with |e| <= a |t| + b for weights exp(t), t <= 0: a bound on sum p |expm1(a |t| + b)|, given the row's
-// spread = sum p |t| and its n terms. Rigorous: below -cut an exponential is at most exp(-cut), above it the
-// convexity of exp costs the factor exp(a cut). Infinite for a >= 1/2.
-double SpreadError(double a, double b, double spread, double n);
-
 // The relative error of a running sum of n exponentials beside that of their exponents: each its own exponential, up to
 // n additions, and with blocks of one term a rescaling by exp(m_old - m_new) for each larger term that comes later,
 // `mean_rank` of them by weight (golden/sums/ranks.h). exp(0) is 1, as in ISO C (F.10.3.1): where the maximum stays,

@@ -14,7 +14,6 @@
 #include "reports/deciding.h"
 #include "reports/incomplete.h"
 #include "reports/summary.h"
-#include "reports/text.h"
 #include "reports/verdicts.h"
 
 namespace assay {

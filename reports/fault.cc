@@ -12,7 +12,6 @@
 #include "reports/known.h"
 #include "reports/pooled.h"
 #include "reports/summary.h"
-#include "reports/text.h"
 
 namespace assay {
 namespace {
@@ -82,8 +81,8 @@ std::string FaultLine(const RecordView& records, const EnvironmentRows& environm
     harness = harness || PartyOf(r) == kItself;
   }
   if (!ran) return "";
-  if (const std::string strictly = StrictFailuresText(records);
-      IsStrict(environment) && failed.empty() && !strictly.empty()) {
+  const bool may_be_strict = IsStrict(environment) && failed.empty();
+  if (const std::string strictly = may_be_strict ? StrictFailuresText(records) : ""; !strictly.empty()) {
     return fmt::format("The run is strict and fails by {}; else nothing would.", strictly);
   }
   std::string line = failed.empty() ? "No failure is new." : fmt::format("At fault: {}.", Listed(failed));

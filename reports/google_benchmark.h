@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "harness/core/base/text_sink.h"
 #include "harness/core/model/record_list.h"

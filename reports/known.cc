@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 
 #include "reports/summary.h"
 

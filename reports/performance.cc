@@ -173,10 +173,6 @@ Table LimitsTable(const RecordView& records, size_t limit) {
   return table;
 }
 
-int64_t CountInvalidTimes(const RecordView& records) {
-  return std::ranges::count_if(records, [](const Record& r) { return !r.timing_invalid.empty(); });
-}
-
 std::vector<std::string> InvalidTimes(const RecordView& records) {
   const Columns columns(records);
   std::vector<std::string> lines;

@@ -8,22 +8,22 @@
 
 #include "harness/core/base/amounts.h"
 #include "reports/summary.h"
-#include "reports/text.h"
 
 namespace assay {
 namespace {
 
-bool IsInconclusive(const Record& record) {
-  return record.outcome == "inconclusive";
-}
+// Counts of the reasons by which results fail a strict run.
+struct StrictFailures {
+  int64_t inconclusive = 0, suspect = 0, invalid_times = 0;
 
-bool IsSuspect(const Record& record) {
-  return record.result_class == "suspect";
-}
-
-bool HasInvalidTime(const Record& record) {
-  return !record.timing_invalid.empty();
-}
+  void Add(const Record& record) {
+    if (IsFailure(record)) return;
+    inconclusive += record.outcome == "inconclusive";
+    suspect += record.result_class == "suspect";
+    invalid_times += !record.timing_invalid.empty();
+  }
+  bool Any() const { return inconclusive + suspect + invalid_times > 0; }
+};
 
 }  // namespace
 
@@ -59,17 +59,18 @@ bool IsStrict(const EnvironmentRows& environment) {
 }
 
 bool FailsStrictly(const Record& record) {
-  return !IsFailure(record) && (IsInconclusive(record) || IsSuspect(record) || HasInvalidTime(record));
+  StrictFailures failures;
+  failures.Add(record);
+  return failures.Any();
 }
 
 std::string StrictFailuresText(const RecordView& records) {
-  const auto count = [&](bool (*is)(const Record&)) {
-    return std::ranges::count_if(records, [&](const Record& r) { return is(r) && FailsStrictly(r); });
-  };
+  StrictFailures failures;
+  for (const Record& r : records) failures.Add(r);
   std::vector<std::string> parts;
-  if (const auto n = count(IsInconclusive); n > 0) parts.push_back(Counted(n, "inconclusive result"));
-  if (const auto n = count(IsSuspect); n > 0) parts.push_back(Counted(n, "suspect result"));
-  if (const auto n = count(HasInvalidTime); n > 0) parts.push_back(Counted(n, "time") + " that cannot be true");
+  if (failures.inconclusive > 0) parts.push_back(Counted(failures.inconclusive, "inconclusive result"));
+  if (failures.suspect > 0) parts.push_back(Counted(failures.suspect, "suspect result"));
+  if (failures.invalid_times > 0) parts.push_back(Counted(failures.invalid_times, "time") + " that cannot be true");
   const std::vector<PooledAnswer> pooled = FindPooled(records);
   if (const auto n = std::ranges::count(pooled, false, &PooledAnswer::proves); n > 0) {
     parts.push_back(Counted(n, "pooled finding"));

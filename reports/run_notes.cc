@@ -10,7 +10,6 @@
 #include "reports/environment.h"
 #include "reports/pooled.h"
 #include "reports/summary.h"
-#include "reports/text.h"
 
 namespace assay {
 namespace {
@@ -20,38 +19,48 @@ int64_t RoundsIn(const Record& r) {
   return r.round_medians_s.empty() ? 1 : std::ranges::count(r.round_medians_s, ',') + 1;
 }
 
-std::string RoundsNote(const RecordView& records, const std::string& asked_text) {
-  const int64_t asked = ParseNumber<int64_t>(asked_text).value_or(1);
-  int64_t timed = 0, fewer = 0, least = asked;
-  for (const Record& r : records) {
-    if (!Timed(r)) continue;
+// Counts that notes name. One pass finds all of them, since reading many records takes long.
+struct Tally {
+  int64_t asked = 1, timed = 0, fewer = 0, least = 0;  // rounds asked for; results that have fewer
+  int64_t unjudged_results = 0, unjudged = 0;          // that passed, and their elements without a bound
+  int64_t invalid = 0;                                 // also durations of zero, which are not shown as times
+
+  Tally(const RecordView& records, const std::string& asked_text)
+      : asked(ParseNumber<int64_t>(asked_text).value_or(1)), least(asked) {
+    for (const Record& r : records) Add(r);
+  }
+  void Add(const Record& r) {
+    invalid += r.timing_invalid.empty() ? 0 : 1;
+    const int64_t without_bound = r.verdict == "pass" ? r.not_judged.value_or(0) : 0;
+    unjudged_results += without_bound > 0 ? 1 : 0, unjudged += without_bound;
+    if (!Timed(r)) return;
     ++timed;
     fewer += RoundsIn(r) < asked;
     least = std::min(least, RoundsIn(r));
   }
-  if (fewer == 0) return "";
-  return fmt::format("The run asked for {} rounds of timing (--rounds {}), but {} of {} have fewer, down to {}.", asked,
-                     asked, fewer, Counted(timed, "timed result"), least);
+};
+
+std::string RoundsNote(const Tally& tally) {
+  if (tally.fewer == 0) return "";
+  return fmt::format("The run asked for {} rounds of timing (--rounds {}), but {} of {} have fewer, down to {}.",
+                     tally.asked, tally.asked, tally.fewer, Counted(tally.timed, "timed result"), tally.least);
 }
 
 // A pass says nothing of elements without a bound.
-std::string UnjudgedNote(const RecordView& records) {
-  int64_t results = 0, elements = 0;
-  for (const Record& r : records) {
-    const int64_t count = r.verdict == "pass" ? r.not_judged.value_or(0) : 0;
-    results += count > 0 ? 1 : 0, elements += count;
-  }
-  if (results == 0) return "";
+std::string UnjudgedNote(const Tally& tally) {
+  if (tally.unjudged_results == 0) return "";
   return fmt::format(
       "{} of {} that passed {} not judged, as the contract bounds nothing there (where an intermediate may overflow, "
       "say); not_judged has the number of each.",
-      Counted(elements, "element"), Counted(results, "result"), elements == 1 ? "was" : "were");
+      Counted(tally.unjudged, "element"), Counted(tally.unjudged_results, "result"),
+      tally.unjudged == 1 ? "was" : "were");
 }
 
 }  // namespace
 
 std::vector<std::string> RunNotes(const RecordView& records, const std::string& environment_json) {
   const EnvironmentRows environment = FlattenEnvironment(environment_json);
+  const Tally tally(records, EnvironmentValue(environment, "rounds"));
   std::vector<std::string> notes = PooledLines(records);
   if (std::string sentence = EnvironmentValue(environment, "conformance"); !sentence.empty()) {
     notes.push_back(std::move(sentence));
@@ -79,12 +88,12 @@ std::vector<std::string> RunNotes(const RecordView& records, const std::string& 
         "Times were believed where launching an execution took {} us beside it (--launch-us), more than is usual.",
         launch_us));
   }
-  if (const int64_t invalid = CountInvalidTimes(records); invalid > 0) {
+  if (tally.invalid > 0) {
     notes.push_back(
         fmt::format("{} cannot be true and count{} nowhere; timing_invalid says why, and --strict fails the run.",
-                    Counted(invalid, "time"), invalid == 1 ? "s" : ""));
+                    Counted(tally.invalid, "time"), tally.invalid == 1 ? "s" : ""));
   }
-  if (std::string unjudged = UnjudgedNote(records); !unjudged.empty()) notes.push_back(std::move(unjudged));
+  if (std::string unjudged = UnjudgedNote(tally); !unjudged.empty()) notes.push_back(std::move(unjudged));
   if (std::string unnamed = EnvironmentValue(environment, "unnamed_libraries"); !unnamed.empty()) {
     notes.push_back(std::move(unnamed));
   }
@@ -101,7 +110,7 @@ std::vector<std::string> RunNotes(const RecordView& records, const std::string& 
   if (const std::string absent = EnvironmentValue(environment, "required_absent"); !absent.empty()) {
     notes.push_back(fmt::format("Nothing ran. Required and absent: {}.", absent));
   }
-  if (std::string rounds = RoundsNote(records, EnvironmentValue(environment, "rounds")); !rounds.empty()) {
+  if (std::string rounds = RoundsNote(tally); !rounds.empty()) {
     notes.push_back(std::move(rounds));
   }
   return notes;

@@ -17,7 +17,6 @@
 #include "harness/core/base/text.h"
 #include "harness/core/model/calls_tag.h"
 #include "reports/pooled.h"
-#include "reports/text.h"
 #include "reports/verdicts.h"
 
 namespace assay {
@@ -122,14 +121,14 @@ std::string MarginText(double margin) {
   return margin >= 0.01 ? fmt::format("{:.2f}", margin) : fmt::format("{:.0e}", margin);
 }
 
-Columns::Columns(const RecordView& records) {
-  for (const Record& r : records) {
-    if (!r.device.empty()) devices_[r.backend].insert(PlannedDevice(r));
-  }
-}
-
 Column Columns::Of(const Record& r) const {
-  const bool several = !r.device.empty() && devices_.at(r.backend).size() > 1;
+  if (!devices_) {
+    devices_.emplace();
+    for (const Record& other : records_) {
+      if (!other.device.empty()) (*devices_)[other.backend].insert(PlannedDevice(other));
+    }
+  }
+  const bool several = !r.device.empty() && devices_->at(r.backend).size() > 1;
   return {several ? r.backend + "[" + PlannedDevice(r) + "]" : r.backend, r.implementation};
 }
 
@@ -172,18 +171,20 @@ struct CallStatus {
   bool passes = false, fails = false;
 };
 
+using CallsByBackend = std::map<std::string, std::map<std::string, CallStatus>>;  // by backend and case
+
+void AddCalls(const Record& r, CallsByBackend& backends) {
+  const int64_t calls = CallsOf(r);
+  if (calls == 0) return;
+  CallStatus& called = backends[r.backend][r.case_id];
+  called.calls = calls;
+  called.passes = called.passes || r.outcome == "pass";
+  called.fails = called.fails || (r.outcome != "pass" && r.outcome != "unsupported");
+}
+
 // "; weighted by calls, cpu 100 %, onednn 99.2 % pass", where suites say how often a program calls their cases; else
 // "".
-std::string CallsText(const RecordView& records) {
-  std::map<std::string, std::map<std::string, CallStatus>> backends;
-  for (const Record& r : records) {
-    const int64_t calls = CallsOf(r);
-    if (calls == 0) continue;
-    CallStatus& called = backends[r.backend][r.case_id];
-    called.calls = calls;
-    called.passes = called.passes || r.outcome == "pass";
-    called.fails = called.fails || (r.outcome != "pass" && r.outcome != "unsupported");
-  }
+std::string CallsText(const CallsByBackend& backends) {
   std::vector<std::string> shares;
   for (const auto& [backend, cases] : backends) {
     double all = 0, passed = 0;
@@ -200,19 +201,23 @@ std::string CallsText(const RecordView& records) {
 }  // namespace
 
 std::string OutcomeLine(const RecordView& records) {
+  Counts counts;
+  int64_t invalid = 0, samples = 0;
+  CallsByBackend calls;
+  for (const Record& r : records) {  // once, as reading many records takes long
+    ++counts[r.outcome];
+    invalid += r.timing_invalid.empty() ? 0 : 1;
+    samples += r.sample_judged ? 1 : 0;
+    AddCalls(r, calls);
+  }
   std::string line;
-  for (const auto& [outcome, count] : CountOutcomes(records)) {
+  for (const auto& [outcome, count] : Ordered(counts)) {
     line += fmt::format("{}{} {}", line.empty() ? "" : ", ", count, outcome);
   }
-  if (const int64_t invalid = CountInvalidTimes(records); invalid > 0) {
-    line += fmt::format("; {} cannot be true", Counted(invalid, "time"));
-  }
+  if (invalid > 0) line += fmt::format("; {} cannot be true", Counted(invalid, "time"));
   if (const std::string pooled = PooledCountText(FindPooled(records)); !pooled.empty()) line += "; " + pooled;
-  const auto is_sample = [](const Record& r) { return r.sample_judged.has_value(); };
-  if (const int64_t samples = std::ranges::count_if(records, is_sample); samples > 0) {
-    line += fmt::format("; {} of a sample of their elements", samples);
-  }
-  line += CallsText(records);
+  if (samples > 0) line += fmt::format("; {} of a sample of their elements", samples);
+  line += CallsText(calls);
   return line.empty() ? "no records" : line;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -22,13 +23,16 @@ struct Column {
 // Assigns records to columns: a backend with several devices among all records has a column for each.
 class Columns {
  public:
-  explicit Columns(const RecordView& records);
+  explicit Columns(const RecordView& records) : records_(records) {}
   Column Of(const Record& record) const;
   std::string NameOf(const Record& record) const { return Of(record).Name(); }
   std::string BackendOf(const Record& record) const { return Of(record).backend; }
 
  private:
-  std::map<std::string, std::set<std::string>> devices_;  // by backend
+  using Devices = std::map<std::string, std::set<std::string>>;  // by backend
+
+  RecordView records_;
+  mutable std::optional<Devices> devices_;  // once a column was asked for: reading many records takes long
 };
 
 // How a run went: each outcome with its count, those first that this version does not know, which count like errors,
@@ -57,9 +61,6 @@ Table PerformanceTable(const RecordView& records, size_t limit);
 // Details of the results in PerformanceTable, in rows: cold beside warm, roofline, launch, transfers, cost and energy.
 // Empty columns are left out.
 Table LimitsTable(const RecordView& records, size_t limit);
-
-// Also counts durations of zero, which are not shown as times.
-int64_t CountInvalidTimes(const RecordView& records);
 
 // One line for each time that cannot be true, with the reason; beyond the first ones how many more there are, since one
 // wrong ceiling can make all of them so.

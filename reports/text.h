@@ -2,7 +2,6 @@
 // Text as XML 1.0 and HTML allow it. Reasons and names come from plugins, so nothing about them is taken for granted.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
-#include <string>
 #include <vector>
 
 #include "backends/cpu/experts.h"

@@ -3,7 +3,6 @@
 // is what the roundings of the formula add up to, of the library's functions at what elementwise.h grants them.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>

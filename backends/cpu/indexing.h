@@ -2,10 +2,6 @@
 // Rows and columns at places that are data.
 #pragma once
 
-#include <algorithm>
-#include <string>
-#include <vector>
-
 #include "backends/cpu/experts.h"
 
 namespace cpu {

@@ -5,9 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "backends/cpu/fold.h"

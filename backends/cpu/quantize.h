@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "backends/cpu/elements.h"
 #include "backends/cpu/rows.h"

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
-#include <memory>
 #include <vector>
 
 #include "backends/common/fft_spec.h"

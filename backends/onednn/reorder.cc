@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // oneDNN's reorder: operands in another type or another order of axes, and codes of 8 bits, made or read, whose factors
 // and code of zero it gets when it is executed. Beside it concat.
-#include <algorithm>
 
 #include "backends/common/status.h"
 #include "backends/onednn/library.h"

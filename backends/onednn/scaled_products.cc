@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // scaled_mm of bytes: oneDNN's product with its output scales, those of b, and a post-op that multiplies by those of a.
-#include <algorithm>
 
 #include "backends/common/status.h"
 #include "backends/onednn/kernels.h"

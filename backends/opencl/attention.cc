@@ -2,8 +2,6 @@
 // attention: `flash` by blocks of keys in local memory, and `materialised`, with all scores in a workspace.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "backends/common/attention_spec.h"
 #include "backends/opencl/arithmetic.h"
 #include "backends/opencl/table.h"

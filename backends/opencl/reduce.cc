@@ -2,8 +2,6 @@
 // reduce over any axes: `sequential`, one work-item per output in row-major order, and `tree`, a group per output.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "backends/common/reduce_spec.h"
 #include "backends/opencl/arithmetic.h"
 #include "backends/opencl/table.h"

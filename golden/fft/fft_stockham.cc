@@ -2,7 +2,6 @@
 // Transforms whose length has small prime factors only: Stockham's, which needs no bit reversal, and the two-step
 // decomposition n = n1 n2 of lengths whose working set would leave the cache.
 #include <algorithm>
-#include <utility>
 
 #include "golden/fft/fft_error.h"
 #include "golden/fft/fft_stage.h"

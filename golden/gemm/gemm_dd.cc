@@ -8,8 +8,6 @@
 #define HWY_TARGET_INCLUDE "golden/gemm/gemm_dd.cc"
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <vector>
 
 #include "golden/bound/bound.h"
 #include "golden/gemm/gemm_engine.h"

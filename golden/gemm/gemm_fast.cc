@@ -4,7 +4,6 @@
 // the number of threads, and those of values not on the instruction set either.
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <vector>
 
 #include "golden/big_buffer.h"

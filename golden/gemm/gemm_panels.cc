@@ -6,7 +6,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <vector>
 
 #include "golden/bound/bound.h"
 #include "golden/gemm/gemm_anchor.h"

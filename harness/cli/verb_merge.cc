@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "harness/cli/options.h"
 #include "harness/cli/terminal/output.h"

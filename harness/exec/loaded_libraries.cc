@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <vector>
 
 #include "harness/core/base/text.h"
 #include "harness/core/base/whole_file.h"

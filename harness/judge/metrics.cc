@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "harness/core/base/check.h"
 #include "harness/core/base/parallel.h"

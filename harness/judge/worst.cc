@@ -2,8 +2,6 @@
 #include "harness/judge/worst.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "harness/core/base/parallel.h"
 #include "harness/core/data/infinity.h"

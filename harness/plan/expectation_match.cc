@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
-#include <optional>
 
 #include "harness/core/base/glob.h"
 #include "harness/core/base/text.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mask operands, and NaN behind masks. Keys that no query sees are padding; their content must not matter.
 #include <cmath>
-#include <limits>
 
 #include "harness/core/data/fill/rng.h"
 #include "ops/attention/attention.h"

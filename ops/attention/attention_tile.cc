@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "golden/bound/bound.h"
 #include "harness/core/base/parallel.h"

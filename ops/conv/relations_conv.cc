@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relations of conv: images alone or elsewhere, output channels elsewhere, -x and 2^k x, and kernels of a single one,
 // which copy elements of x.
-#include <cmath>
 
 #include "ops/conv/conv.h"
 #include "ops/relations.h"

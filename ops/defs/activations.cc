@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations of networks, as rows of tables: functions of single elements, and gates of one half of a row for the
 // other. Where a source states constants, it stands with the row.
-#include <string>
 
 #include "ops/formula_operator.h"
 

@@ -3,7 +3,6 @@
 // which is the first of these as a layer of its own.
 #include <algorithm>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "ops/formula_operator.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients of activations and gates, of rms_norm and of embeddings, from that of the result, dy. Those of a matrix
 // product are products themselves, and those of sums and movements are movements and sums.
-#include <string>
 
 #include "ops/formula_operator.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows and columns at places that are data.
-#include <string>
 
 #include "ops/formula_operator.h"
 

@@ -89,7 +89,6 @@ class Factor {
     return squares_;
   }
   const WholeFactor& whole() const { return whole_; }
-  bool IsAnySpecial() const { return std::ranges::find(is_special_, true) != is_special_.end(); }
   bool IsZero(int64_t line) const { return largest_[static_cast<size_t>(line)] == 0; }
   bool IsSpecial(int64_t line) const { return is_special_[static_cast<size_t>(line)]; }
 

@@ -2,7 +2,6 @@
 #include "ops/formula/contractions.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "golden/bound/bound.h"
 #include "golden/gemm/gemm_engine.h"

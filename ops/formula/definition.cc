@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "harness/core/base/text.h"
 #include "ops/formula/formula_error.h"

@@ -11,6 +11,7 @@
 #include "reports/fault.h"
 #include "reports/html/html_parts.h"
 #include "reports/incomplete.h"
+#include "reports/known.h"
 #include "reports/pooled.h"
 #include "reports/run_notes.h"
 
@@ -24,22 +25,22 @@ bool Ran(const Record& r) {
 // Tone, symbol and text.
 Json HeadlineOf(const Page& page) {
   const RecordView& records = page.records;
-  const auto failed = std::ranges::count_if(records, [](const Record& r) { return IsFailure(r) && !IsMissing(r); });
-  const auto ran = std::ranges::count_if(records, Ran);
+  int64_t failed = 0, ran = 0, missing = 0, known = 0;
+  for (const Record& r : records) {
+    failed += IsFailure(r) && !IsMissing(r), ran += Ran(r), missing += IsMissing(r), known += IsKnownFailure(r);
+  }
   if (failed > 0) return {"bad", "✗", fmt::format("{} of {} failed", failed, Counted(ran, "result"))};
   if (ran == 0) return {"off", "∅", "Nothing ran"};
-  if (std::ranges::any_of(records, IsMissing)) {
+  if (missing > 0) {
     return {"broken", "?", fmt::format("Incomplete: {}, none failed", Counted(ran, "result"))};
   }
   if (const std::vector<PooledAnswer> pooled = FindPooled(records); PooledFails(pooled, false)) {
     return {"bad", "✗",
             fmt::format("None of {} failed by itself; {}", Counted(ran, "result"), PooledCountText(pooled))};
   }
-  if (const std::string strictly = StrictFailuresText(records); IsStrict(page.environment) && !strictly.empty()) {
+  if (const std::string strictly = IsStrict(page.environment) ? StrictFailuresText(records) : ""; !strictly.empty()) {
     return {"bad", "✗", "Failed by --strict: " + strictly};
   }
-  const auto known = std::ranges::count_if(
-      records, [](const Record& r) { return r.outcome == "known_failure" || r.outcome == "known_flake"; });
   return {"ok", "✓",
           fmt::format("{} failed{}", ran == 1 ? "The only result has not" : fmt::format("None of {} results", ran),
                       known == 0 ? "" : ", apart from " + Counted(known, "known failure"))};

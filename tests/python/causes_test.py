@@ -10,6 +10,7 @@ import numpy as np
 import assay
 import mistakes
 import narrow
+from full import FULL
 from mistakes import layer_norm, rms_norm, softmax
 
 GUIDE = pathlib.Path(__file__).parents[2] / "harness/tools/explain/README.md"
@@ -50,11 +51,13 @@ class EverydayMistakes(unittest.TestCase):
         damages = {"noise": lambda y: y + 0.01 * rng.standard_normal(y.shape), "a factor": lambda y: 1.013 * y, "an addend": lambda y: y + 0.07,
                    "a row": lambda y: y * np.where(np.arange(len(y)) == 1, 0.9, 1).reshape(-1, *[1] * (y.ndim - 1)),
                    "every third": lambda y: y * np.where(np.arange(y.size) % 3, 1, 1.3).reshape(y.shape)}
-        for op, shapes, right in mistakes.RIGHT:
+        for turn, (op, shapes, right) in enumerate(mistakes.RIGHT):
             operands = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
             exact = right(*(x.astype(np.float64) for x in operands))
             self.assertTrue(assay.check(op, operands, exact.astype(np.float32)).passed)
-            for name, damage in damages.items():
+            for k, (name, damage) in enumerate(damages.items()):
+                if not FULL and (turn + k) % len(damages) > 1:
+                    continue  # two of five of each operator
                 with self.subTest(op, damage=name):
                     verdict = assay.check(op, operands, damage(exact).astype(np.float32), explain="full")
                     self.assertFalse(verdict.passed_strictly)
@@ -320,14 +323,14 @@ class Causes(unittest.TestCase):
         for factor in 1 + np.array([3e-5, 4e-5, 6e-5, 1e-4, 2e-4, 3e-4, 2e-3]):
             for row in range(0, 8, 2):
                 one = np.where(np.arange(16) == row, factor, 1)[:, None]
-                for op, operands, wrong in (("softmax", [self.normals(16, 40)], lambda x, one=one: softmax(x) * one),
-                                            ("attention", [q, k, v], lambda q, k, v, one=one: attention(q, k, v) * one)):
-                    self.assertNotIn("right result of", self.reason(op, operands, wrong), (op, factor, row))
+                self.assertNotIn("right result of", self.reason("softmax", [self.normals(16, 40)], lambda x, one=one: softmax(x) * one), (factor, row))
+                if FULL or (row == 0 and factor in (1 + 3e-5, 1 + 1e-4, 1 + 2e-3)):
+                    self.assertNotIn("right result of", self.reason("attention", [q, k, v], lambda q, k, v, one=one: attention(q, k, v) * one), (factor, row))
 
     def test_a_factor_of_all_elements_is_no_rounding_of_a_constant(self):
         """Some rounding of a constant comes near any small factor, which says one number however many elements have it."""
         x, gamma = self.normals(12, 48), self.normals(48)
-        for factor in np.geomspace(2e-5, 4e-4, 48):
+        for factor in np.geomspace(2e-5, 4e-4, 48)[::1 if FULL else 6]:
             self.assertNotIn("rounded to", self.reason("rms_norm", [x, gamma], lambda x, g, f=factor: rms_norm(x, g, 1e-6) * (1 + f)), factor)
 
     def test_an_output_is_rounded_only_where_its_errors_are_those_of_that_rounding(self):

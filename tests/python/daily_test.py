@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The operators of ops/compositions/daily.py beside plain NumPy: daily_test.py [GROUP]."""
-import os
 import pathlib
 import unittest
 
@@ -11,9 +10,11 @@ import assay
 import narrow
 from assay import _define
 from daily_operators import ALL
+from full import FULL
 
 FILE = pathlib.Path(__file__).resolve().parents[2] / "ops/compositions/daily.py"
 TYPES = ("f32", "bf16")
+EXPLAIN = "quick" if FULL else "no"  # searching for the cause of a mistake takes 99 % of the time
 DEFINED = {one.name: one for one in _define.definitions_in(str(FILE))}
 
 
@@ -25,7 +26,7 @@ def store(dtype, array):
 
 def some_types(turn):
     """One of the two in turn, unless the tests are to be whole."""
-    return TYPES if "ASSAY_TEST_FULL" in os.environ else (TYPES[turn % 2],)
+    return TYPES if FULL else (TYPES[turn % 2],)
 
 
 class Daily(unittest.TestCase):
@@ -59,7 +60,7 @@ class Daily(unittest.TestCase):
                         operator = kind()
                         inputs = {name: store(dtype, array) for name, array in operator.inputs().items()}
                         given = (x.astype(np.float64) if x.dtype == np.float32 else x for x in inputs.values())
-                        verdict = self.judge(operator, dtype, inputs, operator.mistakes()[mistake](*given), contract="f32acc")
+                        verdict = self.judge(operator, dtype, inputs, operator.mistakes()[mistake](*given), contract="f32acc", explain=EXPLAIN)
                         self.assertIn(verdict.verdict, ("mismatch",) if dtype == "f32" else ("mismatch", "below_contract"))
 
 

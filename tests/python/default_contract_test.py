@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges results for which nobody states a contract: default_contract_test.py [CLASS]."""
-import os
 import unittest
 import warnings
 
@@ -8,6 +7,7 @@ import numpy as np
 
 import assay
 import narrow
+from full import FULL
 
 
 class Intermediates(unittest.TestCase):
@@ -171,7 +171,7 @@ class Leaning(unittest.TestCase):
             if dtype == "bf16":  # of f16 they break the bound
                 norms.update({"factor": self.norm(x, gamma) * 1.016},
                              **{f"{lost} lost": self.norm(x, gamma, square) for lost, square in sums.items()
-                                if lost == 1 or "ASSAY_TEST_FULL" in os.environ})
+                                if lost == 1 or FULL})
             for name, y in norms.items():
                 with self.subTest(bug=name, dtype=dtype):
                     self.warns("rms_norm", {"x": x, "gamma": gamma}, store(y.astype(np.float32)), dtype, eps=1e-5)
@@ -181,7 +181,7 @@ class Leaning(unittest.TestCase):
 
     def test_another_epsilon_of_norms_in_f32_warns(self):
         x, weights = self.rng.standard_normal((128, 4096)).astype(np.float32), {"gamma": np.ones(4096, np.float32)}
-        for epsilon, other in ((1e-5, 1e-6), (1e-6, 1e-5))["ASSAY_TEST_FULL" not in os.environ:]:
+        for epsilon, other in ((1e-5, 1e-6), (1e-6, 1e-5))[not FULL:]:
             self.is_quiet("rms_norm", {"x": x, **weights}, self.norm(x, 1, epsilon=epsilon).astype(np.float32), "f32", eps=epsilon)
             self.warns("rms_norm", {"x": x, **weights}, self.norm(x, 1, epsilon=other).astype(np.float32), "f32", eps=epsilon)
         twice = {"x": x, "residual": np.zeros_like(x), **weights}
@@ -222,12 +222,12 @@ class Leaning(unittest.TestCase):
                 "many rows": (self.rng.standard_normal((4096, 64)), 1e-5)}
         for i, (dtype, store) in enumerate(narrow.ROUND.items()):
             for j, (name, (values, epsilon)) in enumerate(data.items()):
-                if "ASSAY_TEST_FULL" not in os.environ and (i + j) % 3 == 2:
+                if not FULL and (i + j) % 3 == 2:
                     continue  # two thirds of the data in each type
                 x = store(values.astype(np.float32))
                 steps = list(self.stored_steps(x, store, epsilon).items())
                 # Every one in one of the types, unless both are asked for.
-                for step, y in steps if "ASSAY_TEST_FULL" in os.environ else steps[(i + j) % 2::2]:
+                for step, y in steps if FULL else steps[(i + j) % 2::2]:
                     with self.subTest(data=name, step=step, dtype=dtype):
                         self.is_quiet("rms_norm", {"x": x, "gamma": np.ones(x.shape[1], np.float32)}, store(y), dtype,
                                       eps=epsilon)

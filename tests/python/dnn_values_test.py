@@ -79,7 +79,7 @@ class Faulty(Imported):
                 self.assertIn(one, text)
                 text = text.replace(one, other)
             case, wrong = results_of(found, change, text)
-            self.assertFalse(case.judge(wrong).passed, case.id)
+            self.assertFalse(values.verdict_alone(case, wrong).passed, case.id)
 
     def test_parts_that_are_forgotten_or_taken_for_others(self):
         for op in _ELTWISE:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """assay fingerprint of kernels whose arithmetic is written down: fingerprint_test.py ASSAY [CLASS]."""
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -9,12 +8,12 @@ import time
 import unittest
 import xml.etree.ElementTree
 
+from full import FULL
 from kernels_test import Program
 
 MATMUL = "matmul/f32/m=8,n=8,k=32/fill=normal/seed=0"
 UNIT = "matmul/f16-f16-f32/m=8,n=8,k=32/fill=normal/seed=0"
 REDUCE = "reduce/f32/shape=8x64,axes=1/fill=normal/seed=0"
-FULL = "ASSAY_TEST_FULL" in os.environ
 # Each adds in an order of its own; the last four break the contract that they declare.
 KERNELS = """
     def in_lanes(products, lanes, dtype=np.float32):

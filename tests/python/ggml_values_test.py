@@ -87,7 +87,7 @@ class Faulty(Imported):
     def refuse(self, line, change=lambda inputs: inputs, text=None):
         with self.subTest(line):
             case, wrong = results_of(found_in(self.write("cases.txt", line))[0], change, text)
-            self.assertFalse(case.judge(wrong).passed, case.id)
+            self.assertFalse(values.verdict_alone(case, wrong).passed, case.id)
 
     def test_parts_that_are_forgotten(self):
         line = _attention(sinks=1, bias=8, cap=10)

@@ -90,12 +90,20 @@ def work_of(imported):
     return sum(math.prod(one["shape"]) for one in case._operands) + sum(math.prod(shape) for _, shape in case.outputs.values())
 
 
+def verdict_alone(case, outputs):
+    """The verdict on outputs for a case's inputs, without a search for causes, which takes ten times as long."""
+    types = {one["name"]: one["dtype"] for one in case._operands} | {name: dtype for name, (dtype, _) in case.outputs.items()}
+    arrays = case.inputs | outputs
+    bits = {name: dtype for name, dtype in types.items() if dtype not in ("b", "u8") and arrays[name].dtype.kind == "u"}
+    return assay.check(case.op, case.inputs, outputs, dtypes=bits, explain="no", **case.attrs)
+
+
 def expect_judged(test, case, right):
     """Right results pass, and with one wrong element they do not, whichever output has it."""
     verdict = case.judge(right)
     test.assertEqual(verdict.verdict, "pass", f"{case.id}: {verdict.reason}")
     for name in right:
-        wrong = case.judge(right | {name: with_one_wrong(right[name])})
+        wrong = verdict_alone(case, right | {name: with_one_wrong(right[name])})
         test.assertFalse(wrong.passed, f"{case.id}: a wrong {name} passes")
 
 

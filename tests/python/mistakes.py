@@ -193,7 +193,7 @@ MISTAKES = [
 ]
 
 RIGHT = [
-    ("attention", [(2, 4, 16, 24)] * 3, attention),
+    ("attention", [(2, 2, 8, 24)] * 3, attention),
     ("softmax", [(16, 64)], softmax),
     ("rms_norm", [(16, 48), (48,)], lambda x, g: rms_norm(x, g, 1e-6)),
     ("layer_norm", NORM, layer_norm),

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results within their bound that are hardly random: suspect_test.py [CLASS]."""
-import os
 import unittest
 import warnings
 
@@ -8,6 +7,7 @@ import numpy as np
 
 import assay
 import narrow
+from full import FULL
 
 
 class Suspect(unittest.TestCase):
@@ -68,7 +68,7 @@ class Suspect(unittest.TestCase):
 
     def test_long_random_rows_fail(self):
         """Squares of so many random numbers round to one side, which softmax never forms, and an rms_norm is granted."""
-        n = 150000 if "ASSAY_TEST_FULL" in os.environ else 50000
+        n = 150000 if FULL else 50000
         x = np.random.default_rng(0).standard_normal((2, n), np.float32)
         wide = x.astype(np.float64)
         softmax = np.exp(wide) / np.exp(wide).sum(1, keepdims=True)

@@ -11,7 +11,6 @@
 #include "harness/core/base/amounts.h"
 #include "harness/core/base/stopwatch.h"
 #include "harness/engine/cases/prepared_case.h"
-#include "reports/text.h"
 
 namespace assay::cli {
 namespace {

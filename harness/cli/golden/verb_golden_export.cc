@@ -14,7 +14,6 @@
 #include "harness/core/base/amounts.h"
 #include "harness/core/data/npy.h"
 #include "harness/engine/cases/prepared_case.h"
-#include "reports/text.h"
 
 namespace assay::cli {
 namespace {

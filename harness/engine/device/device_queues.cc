@@ -7,7 +7,6 @@
 #include <limits>
 #include <span>
 #include <system_error>
-#include <utility>
 
 #include "harness/core/base/profile.h"
 #include "harness/core/base/stopwatch.h"

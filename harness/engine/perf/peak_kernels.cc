@@ -4,7 +4,6 @@
 #include "harness/engine/perf/peak_kernels.h"
 
 #include <array>
-#include <cstdint>
 #include <utility>
 
 #include "hwy/foreach_target.h"

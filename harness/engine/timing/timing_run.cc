@@ -2,7 +2,6 @@
 #include "harness/engine/timing/timing_run.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks what a plugin offers and how it declines.
-#include <algorithm>
 #include <set>
 
 #include "harness/core/base/amounts.h"

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "harness/cli/options.h"
 #include "harness/cli/terminal/output.h"

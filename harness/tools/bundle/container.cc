@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <zstd.h>
 
-#include <cstring>
 #include <memory>
 
 #include "harness/core/base/atomic_file.h"

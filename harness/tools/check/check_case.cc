@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "harness/core/base/parallel.h"
 #include "harness/core/base/stopwatch.h"
@@ -176,8 +174,11 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserTensors& u
     evidence.row_lean = FindRowLean(*data.op, problem, number, data.inputs, judge, by.contract, got);
   }
   begin("counting the faults that would be noticed");
-  evidence.power = MeasureMutationPower(*data.op, problem, number, data.inputs, output.golden, bound, by.contract,
-                                        exact, request.explain == "no" ? Faults::kWholeOutputs : Faults::kAll);
+  // What fails by the tighter contract is judged once more by the other one, and that says what would be noticed.
+  const bool is_judged_again = !by.explains && ValuesFail(evidence);
+  const Faults faults = request.explain == "no" || is_judged_again ? Faults::kWholeOutputs : Faults::kAll;
+  evidence.power =
+      MeasureMutationPower(*data.op, problem, number, data.inputs, output.golden, bound, by.contract, exact, faults);
   evidence.bounding_contract =
       FindBoundingContract(*data.op, problem, number, output.golden, by.contract, *evidence.power);
   return found;

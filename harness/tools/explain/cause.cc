@@ -237,6 +237,16 @@ Reach ExplainByStages(const WrongResult& result, const StageMistake& mistake, Re
   return reach == Reach::kWrongPlaces && bits < result.least_bits ? Reach::kNothing : reach;
 }
 
+// Whether a changed case of a formula comes near some wrong elements: most do not, and are not computed as a whole.
+bool IsNear(const WrongResult& result, const Problem& problem, const std::vector<Tensor>& inputs) try {
+  const auto* const op = dynamic_cast<const FormulaOperator*>(&result.op);
+  if (op == nullptr || result.places == nullptr || !IsFloat(result.got[result.output].dtype())) return true;
+  const formula::Definition definition = op->DefinitionOf(problem, result.output);
+  return NearElements(As(result, *op, problem, inputs, result.got), true).MayBeOf(definition.graph());
+} catch (const formula::FormulaError&) {
+  return true;  // the case itself says what is wrong with it
+}
+
 Reach Explain(const WrongResult& result, const CaseChange& change, ResultFit& fit) {
   if (change.stages) return ExplainByStages(result, *change.stages, fit);
   if (change.output) return result.places == nullptr ? Reach::kNothing : result.places->Explain(*change.output, fit);
@@ -247,6 +257,7 @@ Reach Explain(const WrongResult& result, const CaseChange& change, ResultFit& fi
   const Golden* const meant = change.key == "tie" ? nullptr : &result.golden;
   const std::vector<Tensor> changed = change.key.empty() ? ChangeInputs(result.inputs, change) : std::vector<Tensor>();
   const std::vector<Tensor>& inputs = change.key.empty() ? changed : result.inputs;
+  if (!IsNear(result, *problem, inputs)) return Reach::kNothing;
   return result.op.CheckInputs(*problem, inputs) ? FindReach(result, *problem, inputs, meant, &fit) : Reach::kNothing;
 }
 
@@ -271,6 +282,7 @@ std::optional<CaseOfMistake> MakeMistake(const WrongResult& result, const CaseCh
 // Mistakes of an attribute or an operand beside one of the formula. So many pairs are tried that some come near a few
 // places: all elements have to hold by both.
 void FindTwoMistakes(const WrongResult& result, FoundCauses& causes) {
+  if (result.work->IsOver()) return;
   if (dynamic_cast<const FormulaOperator*>(&result.op) == nullptr || !IsSmall(result.problem)) return;
   const std::vector<CaseChange> usual = ListFormulaChanges(result.op, result.problem);
   for (const CaseChange& first : ListChanges(result.op, result.problem)) {
@@ -306,7 +318,9 @@ void FindTwoPlaces(const WrongResult& result, FoundCauses& causes) {
     if (++tried > kMostFirst) return;
     const WrongResult as = As(result, *op, result.problem, result.inputs, result.got);
     const formula::Graph changed = GraphOf(as);
-    for (const formula::GraphChange& second : formula::ListGraphChanges(changed)) {
+    const std::vector<formula::GraphChange> further = formula::ListGraphChanges(changed);
+    result.work->Spend(EstimateSecondsOfListing(changed, further.size()));
+    for (const formula::GraphChange& second : further) {
       if (result.work->IsOver() || causes.IsFull()) return;
       if (!is_of_formula(second)) continue;
       ResultFit fit;
@@ -319,7 +333,7 @@ void FindTwoPlaces(const WrongResult& result, FoundCauses& causes) {
 
 // Likewise of an operator that is no formula, but has one.
 void FindTwoPlacesOfForm(const WrongResult& result, FoundCauses& causes) {
-  if (!IsSmall(result.problem)) return;
+  if (!IsSmall(result.problem) || result.work->IsOver()) return;
   if (dynamic_cast<const FormulaOperator*>(&result.op) != nullptr) return FindTwoPlaces(result, causes);
   for (const Form& form : FormsOf(result.problem, result.inputs, result.got)) {
     if (form.text.empty()) return FindTwoPlaces(As(result, *form.op, form.problem, form.inputs, form.got), causes);

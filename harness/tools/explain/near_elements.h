@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/tools/explain/cause.h"
+#include "harness/tools/explain/wrong_places.h"
 #include "ops/formula/faults.h"
 #include "ops/formula_operator.h"
 
@@ -27,7 +28,9 @@ class NearElements {
     for (const int64_t element : std::span(result.elements).first(std::min<size_t>(kMost, result.elements.size()))) {
       double value = 0;
       got.Read(element, {&value, 1});
-      elements_.push_back({element, value, std::fabs(value - result.golden.value[static_cast<size_t>(element)])});
+      const double error = std::fabs(value - result.golden.value[static_cast<size_t>(element)]);
+      const double tolerance = result.places == nullptr ? 0 : result.places->judge().Judge(element, value).Tolerance();
+      elements_.push_back({element, value, std::max(share_ * error, kTolerances * tolerance)});
     }
   }
 
@@ -40,7 +43,7 @@ class NearElements {
       const std::vector<int64_t> in_lane = evaluator.Elements(lane);
       const std::span<const double> values = evaluator.Run(lane, {});
       const auto at = static_cast<size_t>(std::ranges::find(in_lane, wrong.element) - in_lane.begin());
-      return !(std::fabs(values[at] - wrong.got) > share_ * wrong.error);  // true of NaN
+      return !(std::fabs(values[at] - wrong.got) > wrong.left);  // true of NaN
     });
   }
 
@@ -48,9 +51,11 @@ class NearElements {
   static constexpr size_t kMost = 3;
   // Shares of the error that may be left; a case of kMany operations takes a second to be computed as a whole.
   static constexpr double kShare = 0.5, kShareOfMany = 1.0 / 64, kMany = 1e8;
+  // Tolerances that may be left at least: those of the changed formula may be wider than of the one that was meant.
+  static constexpr double kTolerances = 4;
   struct Element {
     int64_t element;
-    double got, error;
+    double got, left;
   };
   SearchWork* const work_;
   std::vector<std::vector<double>> inputs_;

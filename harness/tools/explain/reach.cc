@@ -35,8 +35,8 @@ bool IsRight(const WrongResult& result, const Problem& problem, size_t output, c
          HoldsFor(result, JudgeOutput({result.op, problem, output, inputs, golden, bound, result.contract}, got));
 }
 
-void SpendOnJudging(const WrongResult& result, const Problem& problem) {
-  if (result.work != nullptr) result.work->Spend(EstimateSecondsOfJudging(result.op, problem));
+void SpendOnJudging(const WrongResult& result, const Problem& problem, size_t output) {
+  if (result.work != nullptr) result.work->Spend(EstimateSecondsOfJudging(result.op, problem, output));
 }
 
 // Whether some of the wrong elements are right in slices of the changed case.
@@ -45,7 +45,7 @@ bool HasRightWorst(const WrongResult& result, const Subproblem& part) {
   Tensor marks(got.dtype(), got.shape());
   std::vector<double> marked(static_cast<size_t>(got.size()) * (IsComplex(got.dtype()) ? 2 : 1));
   const size_t parts = marked.size() / static_cast<size_t>(got.size());
-  SpendOnJudging(result, part.problem);
+  SpendOnJudging(result, part.problem, result.output);
   for (const int64_t element : result.elements) marked[static_cast<size_t>(element) * parts] = 1;
   marks.SetDoubles(marked);
   marked = part.TakeOutput(marks).ToDoubles();
@@ -69,7 +69,7 @@ std::optional<Reach> FindReachOfSlices(const WrongResult& result, const Problem&
   if (wrong.empty()) return std::nullopt;
   const auto part = TakePart(result.op, problem, result.output, inputs, wrong, 0);
   if (!part || part->problem.flops > kSmallPart * problem.flops) return std::nullopt;
-  SpendOnJudging(result, part->problem);
+  SpendOnJudging(result, part->problem, result.output);
   const Tensor& got = result.got[result.output];
   Tensor numbers(DType::kF64, got.shape());
   std::vector<double> all(static_cast<size_t>(got.size()));
@@ -122,7 +122,7 @@ Reach FindReach(const WrongResult& result, const Problem& problem, const std::ve
                 const Golden* meant, ResultFit* fit) {
   const auto part = TakePart(result.op, problem, result.output, inputs, result.elements, kOtherSlices);
   if (!part && problem.flops > result.most_flops) return Reach::kNothing;
-  if (part) SpendOnJudging(result, part->problem);
+  if (part) SpendOnJudging(result, part->problem, result.output);
   const Tensor& wrong = result.got[result.output];
   const bool may_be_all = !part || IsRight(result, part->problem, result.output, part->inputs, part->TakeOutput(wrong));
   if (!may_be_all && (result.places == nullptr || !HasRightWorst(result, *part))) return Reach::kNothing;
@@ -134,7 +134,7 @@ Reach FindReach(const WrongResult& result, const Problem& problem, const std::ve
   Reach reach = Reach::kAll;
   double bits = 0;
   for (size_t k = 0; k < problem.outputs.size(); ++k) {
-    SpendOnJudging(result, problem);
+    SpendOnJudging(result, problem, k);
     const bool is_wrong = k == result.output;
     const Reach of_output =
         FindReachOf(result.op.ComputeGolden(problem, k, inputs, result.tier), result, problem, k, inputs,

@@ -25,9 +25,11 @@ class SearchWork {
 
 // Seconds that one core of a usual machine takes to compute golden values and bounds of an output, and to judge a
 // result by them.
-double EstimateSecondsOfJudging(const Operator& op, const Problem& problem);
+double EstimateSecondsOfJudging(const Operator& op, const Problem& problem, size_t output);
 // Likewise of one lane of a formula in doubles: what is made once for a graph, and what each lane takes.
 double EstimateSecondsOfGraph(const formula::LaneEvaluator& evaluator);
 double EstimateSecondsOfLane(const formula::LaneEvaluator& evaluator);
+// Likewise to list so many changes of a graph (ListGraphChanges), each of which makes it anew.
+double EstimateSecondsOfListing(const formula::Graph& graph, size_t changes);
 
 }  // namespace assay

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>

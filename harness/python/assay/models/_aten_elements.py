@@ -7,7 +7,7 @@ from typing import Any
 
 from .._namespace import TRACED as xp
 from .._traced import Exact as Digits, map_function
-from ._rules import RULES, Defaults, Exact, Question, Unjudged, formula, is_tensor, promoted, rule, traced
+from ._rules import RULES, Defaults, Exact, Question, Unjudged, formula, formulas, is_tensor, promoted, rule, traced
 
 _UNARY = ("abs acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp exp2 expm1 floor isfinite isinf isnan log log10 log1p log2 "
           "logical_not neg reciprocal relu rsqrt sigmoid sign sin sinh sqrt square tan tanh trunc").split()
@@ -85,10 +85,6 @@ for _name, _op in _BINARY.items():
 def _rsub(self, other, alpha=1): return other - alpha * self
 
 
-@formula("logical_xor")
-def _logical_xor(self, other): return xp.not_equal(xp.not_equal(self, 0), xp.not_equal(other, 0))
-
-
 @formula("clamp", "clip", "hardtanh", promotes=True)
 def _clamp(self, min=None, max=None, min_val=None, max_val=None):
     return xp.clip(self, min if min_val is None else min_val, max if max_val is None else max_val)
@@ -104,18 +100,6 @@ def _clamp_max(self, max): return xp.minimum(self, max)
 
 @formula("where", promotes=True)
 def _where(condition, self, other): return xp.where(condition, self, other)
-
-
-@formula("lerp")
-def _lerp(self, end, weight): return self + weight * (end - self)
-
-
-@formula("addcmul")
-def _addcmul(self, tensor1, tensor2, value=1): return self + value * tensor1 * tensor2
-
-
-@formula("addcdiv")
-def _addcdiv(self, tensor1, tensor2, value=1): return self + value * tensor1 / tensor2
 
 
 @rule("pow")
@@ -147,21 +131,9 @@ def _demand_integers(*operands: Any) -> None:
             raise Unjudged("a quotient of real numbers that is rounded down, whose steps rounding decides")
 
 
-@formula("silu")
-def _silu(self): return xp.silu(self)
-
-
-@formula("gelu")
-def _gelu(self, approximate="none"): return xp.gelu(self, approximate)
-
-
 @formula("softplus")
 def _softplus(self, beta=1, threshold=20):
     return xp.where(self * beta > threshold, self, xp.log1p(xp.exp(xp.minimum(self * beta, threshold))) / beta)
-
-
-@formula("leaky_relu")
-def _leaky_relu(self, negative_slope=0.01): return xp.where(self > 0, self, self * negative_slope)
 
 
 @formula("elu")
@@ -170,45 +142,8 @@ def _elu(self, alpha=1, scale=1, input_scale=1):
     return xp.where(self > 0, scale * self, scale * alpha * (xp.exp(below) - 1))
 
 
-@formula("hardsigmoid")
-def _hardsigmoid(self): return xp.clip(self + 3, 0, 6) / 6
-
-
-@formula("hardswish")
-def _hardswish(self): return self * xp.clip(self + 3, 0, 6) / 6
-
-
-@formula("mish")
-def _mish(self): return self * xp.tanh(xp.maximum(self, 0) + xp.log1p(xp.exp(-xp.abs(self))))
-
-
 @formula("log_sigmoid_forward", judged=(0,))
 def _log_sigmoid(self): return xp.minimum(self, 0) - xp.log1p(xp.exp(-xp.abs(self)))
-
-
-@formula("threshold")
-def _threshold(self, threshold, value): return xp.where(self <= threshold, value, self)
-
-
-@formula("_prelu_kernel")
-def _prelu(self, weight): return xp.where(self > 0, self, self * weight)
-
-
-@formula("threshold_backward")
-def _threshold_backward(grad_output, self, threshold): return xp.where(self <= threshold, 0, grad_output)
-
-
-@formula("hardtanh_backward")
-def _hardtanh_backward(grad_output, self, min_val, max_val):
-    return xp.where((self <= min_val) | (self >= max_val), 0, grad_output)
-
-
-@formula("tanh_backward")
-def _tanh_backward(grad_output, output): return grad_output * (1 - output * output)
-
-
-@formula("sigmoid_backward")
-def _sigmoid_backward(grad_output, output): return grad_output * ((1 - output) * output)
 
 
 @formula("silu_backward")
@@ -295,10 +230,6 @@ def _glu(self, dim=-1):
     return a * xp.sigmoid(b)
 
 
-@formula("log_sigmoid_backward")
-def _log_sigmoid_backward(grad_output, self, buffer=None): return grad_output * xp.sigmoid(-self)
-
-
 @formula("mish_backward")
 def _mish_backward(grad_output, self):
     t = xp.tanh(xp.maximum(self, 0) + xp.log1p(xp.exp(-xp.abs(self))))
@@ -316,37 +247,31 @@ def _prelu_backward(grad_output, self, weight):
     return xp.where(self > 0, grad_output, weight * grad_output), xp.where(self > 0, 0, self * grad_output)
 
 
-@formula("rad2deg")
-def _rad2deg(self): return self * Digits("57.295779513082320876798154814105170332405")
-
-
-@formula("deg2rad")
-def _deg2rad(self): return self * Digits("0.017453292519943295769236907684886127134429")
-
-
-@formula("hardshrink")
-def _hardshrink(self, lambd=0.5): return xp.where(xp.abs(self) <= lambd, 0, self)
-
-
-@formula("softshrink")
-def _softshrink(self, lambd=0.5): return xp.where(self > lambd, self - lambd, xp.where(self < -lambd, self + lambd, 0 * self))
-
-
-@formula("hardshrink_backward")
-def _hardshrink_backward(grad_out, self, lambd): return xp.where(xp.abs(self) > lambd, grad_out, 0)
-
-
-@formula("softshrink_backward")
-def _softshrink_backward(grad_output, self, lambd): return xp.where(xp.abs(self) > lambd, grad_output, 0)
-
-
-@formula("heaviside")
-def _heaviside(self, values): return xp.where(self == 0, values, xp.where(self > 0, 1, 0))
-
-
-@formula("isposinf")
-def _isposinf(self): return xp.isinf(self) & (self > 0)
-
-
-@formula("isneginf")
-def _isneginf(self): return xp.isinf(self) & (self < 0)
+formulas({
+    "logical_xor": lambda self, other: xp.not_equal(xp.not_equal(self, 0), xp.not_equal(other, 0)),
+    "lerp": lambda self, end, weight: self + weight * (end - self),
+    "addcmul": lambda self, tensor1, tensor2, value=1: self + value * tensor1 * tensor2,
+    "addcdiv": lambda self, tensor1, tensor2, value=1: self + value * tensor1 / tensor2,
+    "silu": lambda self: xp.silu(self),
+    "gelu": lambda self, approximate="none": xp.gelu(self, approximate),
+    "leaky_relu": lambda self, negative_slope=0.01: xp.where(self > 0, self, self * negative_slope),
+    "hardsigmoid": lambda self: xp.clip(self + 3, 0, 6) / 6,
+    "hardswish": lambda self: self * xp.clip(self + 3, 0, 6) / 6,
+    "mish": lambda self: self * xp.tanh(xp.maximum(self, 0) + xp.log1p(xp.exp(-xp.abs(self)))),
+    "threshold": lambda self, threshold, value: xp.where(self <= threshold, value, self),
+    "_prelu_kernel": lambda self, weight: xp.where(self > 0, self, self * weight),
+    "threshold_backward": lambda grad_output, self, threshold: xp.where(self <= threshold, 0, grad_output),
+    "hardtanh_backward": lambda grad_output, self, min_val, max_val: xp.where((self <= min_val) | (self >= max_val), 0, grad_output),
+    "tanh_backward": lambda grad_output, output: grad_output * (1 - output * output),
+    "sigmoid_backward": lambda grad_output, output: grad_output * ((1 - output) * output),
+    "log_sigmoid_backward": lambda grad_output, self, buffer=None: grad_output * xp.sigmoid(-self),
+    "rad2deg": lambda self: self * Digits("57.295779513082320876798154814105170332405"),
+    "deg2rad": lambda self: self * Digits("0.017453292519943295769236907684886127134429"),
+    "hardshrink": lambda self, lambd=0.5: xp.where(xp.abs(self) <= lambd, 0, self),
+    "softshrink": lambda self, lambd=0.5: xp.where(self > lambd, self - lambd, xp.where(self < -lambd, self + lambd, 0 * self)),
+    "hardshrink_backward": lambda grad_out, self, lambd: xp.where(xp.abs(self) > lambd, grad_out, 0),
+    "softshrink_backward": lambda grad_output, self, lambd: xp.where(xp.abs(self) > lambd, grad_output, 0),
+    "heaviside": lambda self, values: xp.where(self == 0, values, xp.where(self > 0, 1, 0)),
+    "isposinf": lambda self: xp.isinf(self) & (self > 0),
+    "isneginf": lambda self: xp.isinf(self) & (self < 0),
+})

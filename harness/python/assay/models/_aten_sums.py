@@ -8,40 +8,12 @@ from typing import Any
 
 from .._namespace import TRACED as xp
 from ._places import with_places
-from ._rules import RULES, Exact, Question, Unjudged, formula, rule, traced
+from ._rules import RULES, Exact, Question, Unjudged, formula, formulas, rule, traced
 
 
 def _axes(dim: Any) -> Any:
     """None for all axes: PyTorch has an empty list for these, too."""
     return None if dim is None or isinstance(dim, (list, tuple)) and not dim else tuple(dim) if isinstance(dim, (list, tuple)) else dim
-
-
-@formula("sum")
-def _sum(self, dim=None, keepdim=False): return xp.sum(self, axis=_axes(dim), keepdims=keepdim)
-
-
-@formula("mean")
-def _mean(self, dim=None, keepdim=False): return xp.mean(self, axis=_axes(dim), keepdims=keepdim)
-
-
-@formula("prod")
-def _prod(self, dim=None, keepdim=False): return xp.prod(self, axis=_axes(dim), keepdims=keepdim)
-
-
-@formula("amax")
-def _amax(self, dim=None, keepdim=False): return xp.max(self, axis=_axes(dim), keepdims=keepdim)
-
-
-@formula("amin")
-def _amin(self, dim=None, keepdim=False): return xp.min(self, axis=_axes(dim), keepdims=keepdim)
-
-
-@formula("max")
-def _max(self): return xp.max(self)
-
-
-@formula("min")
-def _min(self): return xp.min(self)
 
 
 @formula("max.dim", "max.dim_max", judged=(0,))
@@ -52,30 +24,10 @@ def _max_dim(self, dim, keepdim=False): return xp.max(self, axis=dim, keepdims=k
 def _min_dim(self, dim, keepdim=False): return xp.min(self, axis=dim, keepdims=keepdim)
 
 
-@formula("any")
-def _any(self, dim=None, keepdim=False): return xp.any(self, axis=_axes(dim), keepdims=keepdim)
-
-
-@formula("all")
-def _all(self, dim=None, keepdim=False): return xp.all(self, axis=_axes(dim), keepdims=keepdim)
-
-
-@formula("argmax")
-def _argmax(self, dim=None, keepdim=False): return _place(xp.argmax, self, dim, keepdim)
-
-
-@formula("argmin")
-def _argmin(self, dim=None, keepdim=False): return _place(xp.argmin, self, dim, keepdim)
-
-
 def _place(function: Any, x: Any, dim: Any, keepdim: bool) -> Any:
     if dim is None:
         return function(xp.reshape(x, -1))
     return function(x, axis=dim, keepdims=keepdim)
-
-
-@formula("cumsum")
-def _cumsum(self, dim): return xp.cumulative_sum(self, axis=dim)
 
 
 @rule("cumprod")
@@ -85,10 +37,6 @@ def _cumprod(outputs: Any, self: Any, dim: int) -> Any:
     if not y.dtype.is_floating_point:
         return Exact(rows[0].cpu().numpy().cumprod(1, dtype=rows[1].cpu().numpy().dtype), rows[1].cpu().numpy())
     return Question("cumprod", {"x": rows[0]}, {"y": rows[1]})
-
-
-@formula("logsumexp")
-def _logsumexp(self, dim, keepdim=False): return xp.logsumexp(self, axis=_axes(dim), keepdims=keepdim)
 
 
 def _variance(x: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
@@ -174,15 +122,6 @@ def _losses(x: Any, reduction: int) -> int:
     return math.prod(x.shape) if reduction == 1 else 1
 
 
-@formula("mse_loss")
-def _mse_loss(self, target, reduction=1): return _reduced((self - target) * (self - target), reduction)
-
-
-@formula("mse_loss_backward")
-def _mse_loss_backward(grad_output, self, target, reduction):
-    return 2 * (self - target) * grad_output / _losses(self, reduction)
-
-
 def _huber(x: Any, y: Any, at: float, scale: float) -> Any:
     d = xp.abs(x - y)
     return xp.where(d < at, 0.5 * (d * d), at * (d - 0.5 * at)) * scale
@@ -191,10 +130,6 @@ def _huber(x: Any, y: Any, at: float, scale: float) -> Any:
 @formula("smooth_l1_loss")
 def _smooth_l1(self, target, reduction=1, beta=1.0):
     return _reduced(_huber(self, target, beta, 1 / beta) if beta else xp.abs(self - target), reduction)
-
-
-@formula("huber_loss")
-def _huber_loss(self, target, reduction=1, delta=1.0): return _reduced(_huber(self, target, delta, 1), reduction)
 
 
 @formula("binary_cross_entropy")
@@ -241,10 +176,6 @@ def _smooth_l1_backward(grad_output, self, target, reduction, beta):
     return _huber_slope(grad_output, self, target, beta, 1 / beta if beta else 1, reduction)
 
 
-@formula("huber_loss_backward")
-def _huber_backward(grad_output, self, target, reduction, delta): return _huber_slope(grad_output, self, target, delta, 1, reduction)
-
-
 def _huber_slope(grad: Any, x: Any, y: Any, at: float, scale: float, reduction: int) -> Any:
     d = x - y
     return xp.clip(d, -at, at) * scale * grad / _losses(x, reduction)
@@ -273,14 +204,6 @@ def _aminmax(self, dim=None, keepdim=False):
     return xp.min(self, axis=dim, keepdims=keepdim), xp.max(self, axis=dim, keepdims=keepdim)
 
 
-@formula("count_nonzero")
-def _count_nonzero(self, dim=None): return xp.astype(xp.sum(xp.where(self != 0, 1, 0), axis=_axes(dim)), "int64")
-
-
-@formula("nansum")
-def _nansum(self, dim=None, keepdim=False): return xp.sum(xp.where(xp.isnan(self), 0, self), axis=_axes(dim), keepdims=keepdim)
-
-
 def _at_rank(outputs: Any, x: Any, rank: int, dim: Any, keepdim: bool) -> Question:
     """The number of that rank among those of its row."""
     if dim is None:
@@ -303,6 +226,28 @@ def _median(outputs: Any, self: Any, dim: Any = None, keepdim: bool = False) -> 
         raise Unjudged("the median of NaN")
     return _at_rank(outputs[:1], self, ((self.numel() if dim is None else self.shape[dim]) - 1) // 2, dim, keepdim)
 
+
+formulas({
+    "sum": lambda self, dim=None, keepdim=False: xp.sum(self, axis=_axes(dim), keepdims=keepdim),
+    "mean": lambda self, dim=None, keepdim=False: xp.mean(self, axis=_axes(dim), keepdims=keepdim),
+    "prod": lambda self, dim=None, keepdim=False: xp.prod(self, axis=_axes(dim), keepdims=keepdim),
+    "amax": lambda self, dim=None, keepdim=False: xp.max(self, axis=_axes(dim), keepdims=keepdim),
+    "amin": lambda self, dim=None, keepdim=False: xp.min(self, axis=_axes(dim), keepdims=keepdim),
+    "max": lambda self: xp.max(self),
+    "min": lambda self: xp.min(self),
+    "any": lambda self, dim=None, keepdim=False: xp.any(self, axis=_axes(dim), keepdims=keepdim),
+    "all": lambda self, dim=None, keepdim=False: xp.all(self, axis=_axes(dim), keepdims=keepdim),
+    "argmax": lambda self, dim=None, keepdim=False: _place(xp.argmax, self, dim, keepdim),
+    "argmin": lambda self, dim=None, keepdim=False: _place(xp.argmin, self, dim, keepdim),
+    "cumsum": lambda self, dim: xp.cumulative_sum(self, axis=dim),
+    "logsumexp": lambda self, dim, keepdim=False: xp.logsumexp(self, axis=_axes(dim), keepdims=keepdim),
+    "mse_loss": lambda self, target, reduction=1: _reduced((self - target) * (self - target), reduction),
+    "mse_loss_backward": lambda grad_output, self, target, reduction: 2 * (self - target) * grad_output / _losses(self, reduction),
+    "huber_loss": lambda self, target, reduction=1, delta=1.0: _reduced(_huber(self, target, delta, 1), reduction),
+    "huber_loss_backward": lambda grad_output, self, target, reduction, delta: _huber_slope(grad_output, self, target, delta, 1, reduction),
+    "count_nonzero": lambda self, dim=None: xp.astype(xp.sum(xp.where(self != 0, 1, 0), axis=_axes(dim)), "int64"),
+    "nansum": lambda self, dim=None, keepdim=False: xp.sum(xp.where(xp.isnan(self), 0, self), axis=_axes(dim), keepdims=keepdim),
+})
 
 # The first of equal elements is what PyTorch documents for the extremes; of others it says that it may be any one.
 RULES.update({name: functools.partial(with_places, RULES[name], is_first) for name, is_first in

@@ -88,6 +88,12 @@ def formula(*names: str, promotes: bool = False, judged: Sequence[int] = (0,)) -
     return made
 
 
+def formulas(table: Mapping[str, Callable[..., Any]]) -> None:
+    """Makes each function of the table the rule of the ATen function that it stands under, as `formula` does."""
+    for name, function in table.items():
+        formula(name)(function)
+
+
 def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Makes a function that returns or yields questions the rule of ATen functions. Its parameters are `outputs` and arguments
     of the schema."""

@@ -114,9 +114,10 @@ TEST(FormulaRegistry, CorrectImplementationsAreAcceptedOnHardData) {
 }
 
 // Their twins take seconds each: scores inside of sums, or lanes that are drawn many times until one is long enough.
-constexpr const char* kSlowTwins[] = {"alibi_attention",  "attention_backward", "conv_transpose",
-                                      "gated_delta_rule", "grouped_gemm",       "moe_fused",
-                                      "paged_decode",     "ragged_attention",   "sink_attention"};
+constexpr const char* kSlowTwins[] = {
+    "alibi_attention",  "attention_backward", "attention_lse", "conv_transpose", "fft_conv",
+    "gated_delta_rule", "grid_sample",        "grouped_gemm",  "moe_fused",      "mx_mm",
+    "paged_decode",     "ragged_attention",   "sink_attention"};
 
 // Where something can be forgotten, the twin of that output shows it, in every type.
 void ExpectTwinsShowMissingTerms(bool slow) {
