@@ -2,7 +2,6 @@
 """Traced arrays whose elements are chosen by places or by their order: take, sort, topk, arange, pad."""
 from __future__ import annotations
 
-import math
 import numbers
 from typing import Any, Optional, Sequence
 

@@ -2,7 +2,6 @@
 """A description of an operator, read where the worker has it (backends/abi/assay_backend.h)."""
 from __future__ import annotations
 
-import ctypes
 from ctypes import POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64
 from typing import Any, NamedTuple
 

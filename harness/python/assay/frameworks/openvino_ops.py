@@ -2,7 +2,6 @@
 """Nodes of OpenVINO (opset15) under the names, operands and attributes of the suites."""
 from __future__ import annotations
 
-import functools
 import types
 
 import numpy

@@ -10,7 +10,7 @@ import re
 from typing import Iterator, Optional, Union
 
 from ._benchdnn_options import DRIVERS, IGNORED, Choice, Driver, meaning_of
-from ._cases import Found, Option, Unusable, attempt, demand, read_text, show_path
+from ._cases import Found, Option, Unusable, attempt, read_text, show_path
 
 _RESULT_MARK = "__REPRO: "
 _MOST_INCLUDES = 16

@@ -4,7 +4,7 @@ elsewhere, in another type, or with other roundings."""
 from __future__ import annotations
 
 import weakref
-from typing import Any, Callable, Iterator, NamedTuple, Sequence
+from typing import Any, Callable, NamedTuple
 
 from .._errors import Error, UsageError
 from ._background import copied, tensors_in

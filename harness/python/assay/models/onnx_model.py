@@ -4,7 +4,7 @@ neighbours, as the runtime's optimiser likes."""
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Iterable, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Optional
 
 from .._errors import Error, UsageError
 from ._executors import Executor, executor_of

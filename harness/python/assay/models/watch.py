@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 import sys
 import time
 from collections import Counter
-from typing import Any, Callable, Iterable, Iterator, Optional, Sequence
+from typing import Any, Callable, Iterator, Optional, Sequence
 
 from .._check import check
 from .._define import take_function
 from .._errors import Error, UsageError
 from .._verdict import Verdict
 from . import _layer_proofs  # noqa: F401  (it adds proofs)
-from ._background import Background, Job, count_threads, on_host, tensors_in
+from ._background import Background, count_threads, on_host, tensors_in
 from ._compiled import copied_operands, judge_region
 from ._calls import Call, full_name, kind_of, name_of, without_modes
 from ._deviations import Deviations, furthest
@@ -25,7 +24,7 @@ from ._plans import Plan
 from ._queue import MOST_FAILURES, Queue
 from ._records import Records
 from ._report import make_folder
-from ._rules import Exact, Question, Unjudged, is_tensor
+from ._rules import Exact, Question, Unjudged
 from ._sites import Site, Sites
 from ._slices import Slices
 from ._steps import Steps
