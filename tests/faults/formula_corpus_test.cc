@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <set>
 
@@ -16,6 +15,7 @@
 #include "ops/formula_cases.h"
 #include "tests/faults/corpus_checks.h"
 #include "tests/faults/corpus_fixture.h"
+#include "tests/support/full.h"
 
 namespace assay {
 namespace {
@@ -34,12 +34,12 @@ std::vector<std::vector<DType>> TypesOfCorpus(const FormulaOperator& op) {
   return types;
 }
 
-// Every third one, but for the long tests and where ASSAY_TEST_FULL says so.
+// Every third one, but for the long tests.
 std::vector<const FormulaOperator*> FormulasOfCorpus() {
   std::vector<const FormulaOperator*> operators = AllFormulas();
   int turn = 0;
   std::erase_if(operators, [&turn](const FormulaOperator* op) {
-    const bool is_left_out = ASSAY_TEST_SEEDS == 1 && std::getenv("ASSAY_TEST_FULL") == nullptr && turn++ % 3 != 0;
+    const bool is_left_out = !test::kIsFull && turn++ % 3 != 0;
     return is_left_out || TypesOfCorpus(*op).empty();
   });
   return operators;

@@ -12,6 +12,7 @@
 #include "harness/core/base/statistics.h"
 #include "reports/compare/compare_times.h"
 #include "reports/compare/rank_sum.h"
+#include "tests/support/full.h"
 
 namespace assay {
 namespace {
@@ -110,7 +111,7 @@ std::vector<TimeComparison> WholeRun(const std::vector<TimedPair>& pairs) {
 constexpr Noise kQuiet{0.02, 0.01, 0.03, 0, 0}, kNeighbour{}, kRestless{0.05, 0.05, 0.1, 0.5, 0.4};
 
 TEST(CompareTimesSimulation, AtMostOneInAHundredRunsOfEqualBuildsReportsAnySlower) {
-  constexpr int kRuns = 600;
+  const int kRuns = test::kIsFull ? 600 : 200;
   int uncontrolled = 0;
   for (const Noise& noise : {kQuiet, kNeighbour, kRestless}) {
     Machine machine(11, noise);

@@ -11,6 +11,7 @@
 
 #include "ops/formula/expr.h"
 #include "ops/formula/formula_text.h"
+#include "tests/support/full.h"
 #include "tests/support/operator_cases.h"
 #include "tests/unit/formula/oracle/generic_cases.h"
 
@@ -26,6 +27,7 @@ TEST(FormulaChanges, OfEveryOperatorAreEvaluatedAndBounded) {
     const Contract contract = Declared(problem.inputs[0].dtype == DType::kF64 ? "f64;math=4" : "f32acc;math=4");
     int changed = 0;
     for (const formula::GraphChange& change : formula::ListGraphChanges(op->WholeDefinitionOf(problem).graph())) {
+      if (changed++ % (test::kIsFull ? 1 : 3) != 0) continue;
       const auto other = op->WithChange(change);
       for (size_t output = 0; output < problem.outputs.size(); ++output) {
         const Golden golden = other->ComputeGolden(problem, output, inputs, Tier::kFast);
@@ -34,7 +36,6 @@ TEST(FormulaChanges, OfEveryOperatorAreEvaluatedAndBounded) {
         const ElementJudge judge(golden, bound, contract, problem.outputs[output].dtype);
         for (int64_t i = 0; i < std::min<int64_t>(golden.size(), 4); ++i) judge.Judge(i, 0.5);
       }
-      ++changed;
     }
     // They move elements, or have words of bits.
     const std::set<std::string> movements = {"argsort",         "cast",   "embedding",   "gather",

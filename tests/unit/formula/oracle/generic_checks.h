@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "ops/formula_operator.h"
+#include "tests/support/full.h"
 
 namespace assay::test {
 
@@ -24,9 +24,6 @@ struct Subject {
   const FormulaOperator& formula;
   const Operator& judged;
 };
-
-// scripts/test.sh --full and scripts/formula_table.py try every list of types, and more executions.
-inline const bool kIsFull = ASSAY_TEST_SEEDS > 1 || std::getenv("ASSAY_TEST_FULL") != nullptr;
 
 struct Findings {
   std::vector<std::string> problems;  // none: all is well
