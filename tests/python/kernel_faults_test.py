@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums handed on in few bits, paddings and tables that are off by one, tails, carries, means and labels: what a failing check says of each, and that
 it says no such thing of other faults."""
+import math
 import unittest
 
 import numpy as np
@@ -60,6 +61,7 @@ class Sums(unittest.TestCase):
 
     def test_sums_that_are_handed_on(self):
         for taken, says in ((lambda t: stored_after({54}, t), "running sums sum(elements(x) * w) rounded to bf16 once, after 54 terms"),
+                            (lambda t: stored_after({96}, t), "running sums sum(elements(x) * w) rounded to bf16 once, after 96 terms"),
                             (lambda t: stored_after({36, 72, 108}, t), "running sums sum(elements(x) * w) rounded to bf16 every 36 terms"),
                             (lambda t: in_parts(27, t), "sum(elements(x) * w) in blocks of 27 terms, each rounded to bf16")):
             self.assertEqual(self.said(taken), "the formula with " + says)
@@ -104,6 +106,15 @@ class Tables(unittest.TestCase):
         x, turns = normals(1, 300, 1, 16), np.outer(bf16(place), step)
         self.assertEqual(cause("rope", [x, *tables], rope(x, np.cos(turns), np.sin(turns))), "the operands cos and sin of positions in bf16")
 
+    def test_tables_that_do_not_turn_evenly_have_no_later_positions(self):
+        """What the angles would be whose mean step is that of these tables, one position later."""
+        cos, sin = np.cos(self.TURNS).astype("f"), np.sin(self.TURNS).astype("f")
+        angles, step = np.arctan2(sin.astype(float), cos.astype(float)), np.zeros(8)
+        for p, i in np.ndindex(8, 8):
+            if p > 0:
+                step[i] += math.remainder(angles[p, i] - angles[0, i] - p * step[i], 2 * math.pi) / p
+        self.assertEqual(self.said(angles[0] + np.outer(np.arange(8) + 1, step)), "")
+
     def test_other_angles_have_no_such_name(self):
         for places in (RNG.permutation(8), np.array([0, 2, 4, 6, 7, 7, 7, 6])):
             self.assertEqual(self.said(self.TURNS[:, places]), "")
@@ -130,6 +141,14 @@ class Terms(unittest.TestCase):
         other = x.max(1)
         other[[5, 9]] += 3
         self.assertEqual(cause("reduce", [x], other, kind="max", axes=1), "")
+
+
+class Constants(unittest.TestCase):
+    def test_a_number_takes_eight_wrong_elements_and_a_hundredth(self):
+        for wrong, alpha, says in ((8, 0.0437, "alpha=0.0437"), (7, 0.0437, ""), (8, 0.01005, "")):
+            x = np.abs(normals(200))
+            x[:7 * wrong:7] *= -1
+            self.assertEqual(cause("leaky_relu", [x], np.where(x > 0, x, x * np.float64(alpha)), alpha=0.01), says)
 
 
 class Means(unittest.TestCase):

@@ -106,6 +106,14 @@ std::set<int64_t> ListStretches(const Graph& graph, formula::AxisSet reduced) {
   return stretches;
 }
 
+// Where kernels hand a sum on once: in the middle, or before the last of usual blocks.
+std::set<int64_t> ListHandOvers(int64_t terms) {
+  std::set<int64_t> after = {terms / 2, terms / 2 + 1, (terms + 1) / 2};
+  for (const int64_t block : {16, 32, 64, 128}) after.insert((terms - 1) / block * block);
+  std::erase_if(after, [&](int64_t count) { return count < 2 || count >= terms; });
+  return after;
+}
+
 // Narrows results of a node for all who read them or for one, its reciprocal and its running sums.
 void AddNarrowings(const Graph& graph, const std::vector<int>& users, Narrowing like, std::vector<Narrowing>& all) {
   const formula::Node& info = graph.At(like.node);
@@ -129,7 +137,7 @@ void AddNarrowings(const Graph& graph, const std::vector<int>& users, Narrowing 
     if (formula::Maps(info, formula::Function::kDiv)) add(What::kReciprocal);
   }
   if (info.kind != formula::Kind::kSum || !is_among(kBitsOfSums)) return;
-  const int64_t half = (graph.ExtentOf(info.reduced) + 1) / 2;
+  const int64_t terms = graph.ExtentOf(info.reduced);
   for (const int64_t every : ListStretches(graph, info.reduced)) {
     if (every > 1 && like.bits == kBitsOfF32) continue;  // blocks that a kernel adds in f32 anyway
     add(What::kRunningSum, -1, every);
@@ -139,7 +147,9 @@ void AddNarrowings(const Graph& graph, const std::vector<int>& users, Narrowing 
     }
     if (every == 1) continue;
     add(What::kBlockTerms, -1, every), add(What::kBlocks, -1, every);
-    if (every == half) add(What::kOnce, -1, every);
+  }
+  for (const int64_t after : ListHandOvers(terms)) {
+    if (like.bits < kBitsOfF32) add(What::kOnce, -1, after);
   }
 }
 

@@ -10,7 +10,7 @@ namespace assay {
 namespace {
 
 // Measured as medians over cases of some thousand elements.
-constexpr double kOfFlop = 2e-9, kOfFormulaValue = 5e-8, kOfNode = 1e-6, kOfLaneNode = 1e-7, kOfLaneValue = 4e-9,
+constexpr double kOfFlop = 2e-9, kOfFormulaValue = 3e-8, kOfNode = 1e-6, kOfLaneNode = 1e-7, kOfLaneValue = 4e-9,
                  kOfListedNode = 4e-7;
 constexpr double kOfOperandElement = 15e-9, kOfResult = 200e-9, kOfGraph = 10e-6;
 
