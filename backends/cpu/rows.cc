@@ -34,7 +34,7 @@ int64_t LineElements(const plugin::Tensor& tensor, size_t first) {
 template <class Acc>
 class RowsPlan final : public plugin::HostPlan {
  public:
-  RowsPlan(const plugin::OpDesc& op, std::vector<std::vector<int>> leads, size_t line_axes, LineFunction<Acc> line);
+  RowsPlan(const plugin::OpDesc& op, std::vector<std::vector<int>> leads, AnyKernel kernel, LineFunction<Acc> line);
 
  protected:
   void Run(Pointers inputs, Pointers outputs) override;
@@ -44,6 +44,7 @@ class RowsPlan final : public plugin::HostPlan {
   void StoreLine(const plugin::Tensor& output, const std::vector<int64_t>& index, const std::vector<Acc>& y,
                  std::byte* to) const;
 
+  const AnyKernel kernel_;
   const LineFunction<Acc> line_;
   const std::vector<plugin::Tensor> inputs_, outputs_;
   const std::vector<std::vector<int>> leads_;
@@ -53,13 +54,14 @@ class RowsPlan final : public plugin::HostPlan {
 };
 
 template <class Acc>
-RowsPlan<Acc>::RowsPlan(const plugin::OpDesc& op, std::vector<std::vector<int>> leads, size_t line_axes,
+RowsPlan<Acc>::RowsPlan(const plugin::OpDesc& op, std::vector<std::vector<int>> leads, AnyKernel kernel,
                         LineFunction<Acc> line)
-    : line_(std::move(line)),
+    : kernel_(std::move(kernel)),
+      line_(line),
       inputs_(op.inputs()),
       outputs_(op.outputs()),
       leads_(std::move(leads)),
-      first_(outputs_[0].shape.size() - line_axes) {
+      first_(outputs_[0].shape.size() - kernel_.line_axes) {
   const plugin::Tensor& y = outputs_[0];
   lines_ = y.Elements() / LineElements(y, first_);
   double work = static_cast<double>(y.Elements());
@@ -83,7 +85,7 @@ void RowsPlan<Acc>::Run(Pointers inputs, Pointers outputs) {
       lines[k].resize(static_cast<size_t>(LineElements(outputs_[k], first_)));
       y.push_back(lines[k]);
     }
-    line_(x, y);
+    line_(kernel_.kernel.get(), x, y);
     for (size_t k = 0; k < outputs_.size(); ++k) StoreLine(outputs_[k], index, lines[k], outputs[k]);
   });
 }
@@ -138,15 +140,14 @@ std::string RowsContract(bool is_f64, int math, bool by_place, const char* algor
   return contract;
 }
 
-template <class Acc>
-std::unique_ptr<plugin::Plan> MakeRows(const plugin::OpDesc& op, LeadsFunction leads, size_t line_axes,
-                                       LineFunction<Acc> line) {
-  std::vector<std::vector<int>> all;
-  for (size_t i = 0; i < op.inputs().size(); ++i) all.push_back(leads(op, i, op.outputs()[0].Rank()));
-  return std::make_unique<RowsPlan<Acc>>(op, std::move(all), line_axes, std::move(line));
+std::unique_ptr<plugin::Plan> MakeRows(const plugin::OpDesc& op, AnyKernel kernel, bool is_f64) {
+  std::vector<std::vector<int>> leads;
+  for (size_t i = 0; i < op.inputs().size(); ++i) leads.push_back(kernel.leads(op, i, op.outputs()[0].Rank()));
+  const auto make = [&]<class Acc>(LineFunction<Acc> line) -> std::unique_ptr<plugin::Plan> {
+    return std::make_unique<RowsPlan<Acc>>(op, std::move(leads), std::move(kernel), line);
+  };
+  if (kernel.line_i64 != nullptr && IsOfIntegers(op)) return make(kernel.line_i64);
+  return is_f64 ? make(kernel.line_f64) : make(kernel.line_f32);
 }
-template std::unique_ptr<plugin::Plan> MakeRows(const plugin::OpDesc&, LeadsFunction, size_t, LineFunction<float>);
-template std::unique_ptr<plugin::Plan> MakeRows(const plugin::OpDesc&, LeadsFunction, size_t, LineFunction<double>);
-template std::unique_ptr<plugin::Plan> MakeRows(const plugin::OpDesc&, LeadsFunction, size_t, LineFunction<int64_t>);
 
 }  // namespace cpu

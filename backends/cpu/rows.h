@@ -27,7 +27,6 @@
 
 #include <fmt/format.h>
 
-#include <functional>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -102,16 +101,27 @@ bool TakesTypes(const plugin::OpDesc& op) {
   }
 }
 
-template <class Acc>
-using LineFunction = std::function<void(const Lines<Acc>& x, const Results<Acc>& y)>;
-
 using LeadsFunction = std::vector<int> (*)(const plugin::OpDesc& op, size_t input, int rank);  // as Kernel::Leads
 
-// Loads, rounds and strides, of any kernel: `line` computes a line of each output from one of each operand.
-// `line_axes`: how many of the output's axes a line has.
+// Computes a line of each output from one of each operand. A pointer rather than std::function, with which the hundreds
+// of kernels take a quarter longer to compile.
 template <class Acc>
-std::unique_ptr<plugin::Plan> MakeRows(const plugin::OpDesc& op, LeadsFunction leads, size_t line_axes,
-                                       LineFunction<Acc> line);
+using LineFunction = void (*)(const void* kernel, const Lines<Acc>& x, const Results<Acc>& y);
+
+// A kernel without its type: the kernel with what deletes it, its lines in each type that it computes in (null: not in
+// this one), and how many of the output's axes a line has.
+struct AnyKernel {
+  std::unique_ptr<const void, void (*)(const void*)> kernel;
+  LineFunction<float> line_f32;
+  LineFunction<double> line_f64;
+  LineFunction<int64_t> line_i64;
+  LeadsFunction leads;
+  size_t line_axes;
+};
+
+// Loads, rounds and strides, of any kernel. Computes in i64 where there is a line for it and all operands are integers,
+// in f64 where `is_f64`, else in f32.
+std::unique_ptr<plugin::Plan> MakeRows(const plugin::OpDesc& op, AnyKernel kernel, bool is_f64);
 
 // Parts that need no type of a kernel: compiled once, not for each kernel.
 bool HasF64(const plugin::OpDesc& op);
@@ -155,24 +165,27 @@ struct Rows {
     return RowsContract(IsF64(op), math, by_place, algorithm);
   }
   static std::unique_ptr<plugin::Plan> Create(plugin::HostDevice&, const plugin::OpDesc& op) {
-    if constexpr (requires { Kernel::kIntegers; }) {
-      if (IsInteger(op)) return CreateAs<int64_t>(op);
-    }
-    if (IsF64(op)) return CreateAs<double>(op);
-    return CreateAs<float>(op);
+    LineFunction<int64_t> line_i64 = nullptr;
+    if constexpr (requires { Kernel::kIntegers; }) line_i64 = ComputeLine<int64_t>;
+    return MakeRows(op,
+                    {{new Kernel(op), [](const void* kernel) { delete static_cast<const Kernel*>(kernel); }},
+                     ComputeLine<float>,
+                     ComputeLine<double>,
+                     line_i64,
+                     LeadsOf<Kernel>,
+                     LineAxes<Kernel>(op)},
+                    IsF64(op));
   }
 
  private:
   template <class Acc>
-  static std::unique_ptr<plugin::Plan> CreateAs(const plugin::OpDesc& op) {
-    const auto line = [kernel = Kernel(op)](const Lines<Acc>& x, const Results<Acc>& y) {
-      if constexpr (requires { kernel.template Line<Acc>(x, y); }) {
-        kernel.template Line<Acc>(x, y);
-      } else {
-        kernel.template Line<Acc>(x, y[0]);
-      }
-    };
-    return MakeRows<Acc>(op, LeadsOf<Kernel>, LineAxes<Kernel>(op), line);
+  static void ComputeLine(const void* any, const Lines<Acc>& x, const Results<Acc>& y) {
+    const Kernel& kernel = *static_cast<const Kernel*>(any);
+    if constexpr (requires { kernel.template Line<Acc>(x, y); }) {
+      kernel.template Line<Acc>(x, y);
+    } else {
+      kernel.template Line<Acc>(x, y[0]);
+    }
   }
 };
 

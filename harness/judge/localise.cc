@@ -2,8 +2,14 @@
 #include "harness/judge/localise.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
+
+#include "harness/core/data/fill/rng.h"
+#include "harness/judge/place_period.h"
 
 namespace assay {
 namespace {
@@ -35,8 +41,38 @@ std::string RangeText(const AxisName& name, int64_t first, int64_t last, int64_t
   return fmt::format("{}{} {}-{}", tile ? "tile " : "", name.many, first, last);
 }
 
-// Describes the failing coordinates of one axis; "" if every coordinate fails.
-std::string AxisText(const AxisName& name, const std::vector<bool>& hit, bool of_sample) {
+std::string PeriodText(const std::string& one, const std::string& many, const PlacePeriod& found) {
+  if (found.width == 1) return fmt::format("{} {} of every {}", one, found.first, found.period);
+  return fmt::format("{} {}-{} of every {}", many, found.first, found.first + found.width - 1, found.period);
+}
+
+// "rows 0-1, 5 and 9"; "" if they are more stretches than kMost.
+std::string StretchesText(const AxisName& name, const std::vector<int64_t>& coordinates) {
+  constexpr size_t kMost = 3;
+  std::vector<std::string> stretches;
+  for (size_t first = 0, k = 1; k <= coordinates.size(); ++k) {
+    if (k < coordinates.size() && coordinates[k] == coordinates[k - 1] + 1) continue;
+    const int64_t from = coordinates[first], to = coordinates[k - 1];
+    stretches.push_back(from == to ? fmt::format("{}", from) : fmt::format("{}-{}", from, to));
+    first = k;
+  }
+  if (stretches.size() > kMost) return "";
+  const std::string last = stretches.back();
+  stretches.pop_back();
+  return fmt::format("{} {} and {}", name.many, fmt::join(stretches, ", "), last);
+}
+
+// Whether so many random coordinates of `size` would hardly lie as near to each other.
+bool IsStretch(const std::vector<int64_t>& coordinates, int64_t size) {
+  constexpr double kChance = 1e-4;
+  const auto count = static_cast<double>(coordinates.size());
+  const auto width = static_cast<double>(coordinates.back() - coordinates.front() + 1);
+  return count * std::pow(width / static_cast<double>(size), count - 1) < kChance;
+}
+
+// Describes the failing coordinates of one axis, of so many failures; "" if all coordinates have one, or as many as
+// failures in random places reach.
+std::string AxisText(const AxisName& name, const std::vector<bool>& hit, int64_t failures, bool of_sample) {
   const auto size = static_cast<int64_t>(hit.size());
   std::vector<int64_t> coordinates;
   for (int64_t k = 0; k < size; ++k) {
@@ -52,7 +88,22 @@ std::string AxisText(const AxisName& name, const std::vector<bool>& hit, bool of
   if (step > 1 && count > 2) {
     return fmt::format("{} {} to {} in steps of {}", name.many, coordinates.front(), coordinates.back(), step);
   }
-  return fmt::format("in {} of {} {}", count, size, name.many);
+  if (const auto period = FindPeriod(coordinates, size)) return PeriodText(name.one, name.many, *period);
+  const std::string stretches = StretchesText(name, coordinates);
+  const int64_t width = coordinates.back() - coordinates.front() + 1;
+  if (IsStretch(coordinates, size) && (stretches.empty() || 3 * count >= 2 * width)) {
+    return RangeText(name, coordinates.front(), coordinates.back(), size) + ", not all of them";
+  }
+  if (!stretches.empty()) return stretches;
+  // So many failures in random places leave about so many coordinates without one.
+  const double left = static_cast<double>(size) * std::exp(-static_cast<double>(failures) / static_cast<double>(size));
+  const bool is_random = 2 * count > size && static_cast<double>(size - count) <= 3 * left + 1;
+  return is_random ? "" : fmt::format("in {} of {} {}", count, size, name.many);
+}
+
+// Random, so that what is left of a period has that period and no other.
+uint64_t HashOfIndex(int64_t index) {
+  return RandomStream(0, 0).Bits(static_cast<uint64_t>(index));
 }
 
 }  // namespace
@@ -68,6 +119,47 @@ void FailureMap::Add(int64_t index) {
   for (size_t axis = 0; axis < shape_.size(); ++axis) {
     hit_[axis][static_cast<size_t>(index / strides_[axis] % shape_[axis])] = true;
   }
+  constexpr size_t kMostKept = 4096;
+  if (thinned_ == 0 || (HashOfIndex(index) & thinned_) == 0) kept_.push_back(index);
+  if (kept_.size() <= kMostKept) return;
+  thinned_ = 2 * thinned_ + 1;
+  std::erase_if(kept_, [&](int64_t kept) { return (HashOfIndex(kept) & thinned_) != 0; });
+}
+
+// "on the diagonal", "where column >= row", ... of the last two axes; "" if failures lie so by chance, as where the
+// rows and columns that they are in leave no other places.
+std::string FailureMap::TextOfDiagonal() const {
+  const size_t rank = shape_.size();
+  if (rank < 2 || kept_.size() < 4) return "";
+  const int64_t columns = shape_[rank - 1], rows = shape_[rank - 2];
+  int64_t least = columns, most = -rows;  // of column - row
+  for (const int64_t index : kept_) {
+    const int64_t right = index % columns - index / columns % rows;
+    least = std::min(least, right), most = std::max(most, right);
+  }
+  // The share of places, in rows and columns with failures, that are as far to the right of the diagonal.
+  const auto share = [&](int64_t from, int64_t to) {
+    int64_t inside = 0, all = 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t column = 0; hit_[rank - 2][row] && column < columns; ++column) {
+        if (!hit_[rank - 1][column]) continue;
+        ++all;
+        inside += from <= column - row && column - row <= to ? 1 : 0;
+      }
+    }
+    return static_cast<double>(inside) / static_cast<double>(all);
+  };
+  constexpr double kChance = 1e-6;
+  const auto is_meant = [&](int64_t from, int64_t to) {
+    return std::pow(share(from, to), static_cast<double>(kept_.size())) < kChance;
+  };
+  const int64_t only = least;
+  if (least == most && is_meant(least, most))
+    return only == 0 ? "on the diagonal" : fmt::format("where column = row {:+}", only);
+  const auto distance = [](int64_t right) { return right == 0 ? "" : fmt::format(" {:+}", right); };
+  if (is_meant(least, columns)) return fmt::format("where column >= row{}", distance(least));
+  if (is_meant(-rows, most)) return fmt::format("where column <= row{}", distance(most));
+  return "";
 }
 
 std::string FailureMap::Text(bool of_sample) const {
@@ -78,8 +170,13 @@ std::string FailureMap::Text(bool of_sample) const {
   if (count_ == 1) return fmt::format("1 of {} {}, {}", elements, noun, IndexText(shape_, first_));
   std::string places;
   for (size_t axis = 0; axis < shape_.size(); ++axis) {
-    const std::string text = AxisText(NameOf(axis, shape_.size()), hit_[axis], of_sample);
+    const std::string text = AxisText(NameOf(axis, shape_.size()), hit_[axis], count_, of_sample);
     if (!text.empty()) places += ", " + text;
+  }
+  if (const std::string text = of_sample ? "" : TextOfDiagonal(); !text.empty()) places += ", " + text;
+  const bool has_period = places.empty() && !of_sample && shape_.size() >= 2;
+  if (const auto period = has_period ? FindPeriod(kept_, elements) : std::nullopt) {
+    places = ", " + PeriodText("element", "elements", *period) + " in row-major order";
   }
   if (places.empty()) places = of_sample ? ", spread over all of them" : ", spread over the whole tensor";
   return fmt::format("{} of {} {}{}; first {}, last {}", count_, elements, noun, places, IndexText(shape_, first_),

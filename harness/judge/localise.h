@@ -23,8 +23,12 @@ class FailureMap {
  private:
   Shape shape_;
   Shape strides_;
+  std::string TextOfDiagonal() const;
   int64_t count_ = 0, first_ = -1, last_ = -1;
   std::vector<std::vector<bool>> hit_;  // per axis and coordinate
+  // Failing elements in ascending order: all, or those whose hash ends with as many zeros as thinned_ has ones.
+  std::vector<int64_t> kept_;
+  uint64_t thinned_ = 0;
 };
 
 }  // namespace assay

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "ops/formula/change_factors.h"
 #include "ops/formula/change_gates.h"
 #include "ops/formula/change_library.h"
 #include "ops/formula/change_scans.h"
@@ -115,68 +116,6 @@ ChangedExpr ReplaceReduction(const ChangedPlace& p) {
   return Append(p.graph, std::move(node));
 }
 
-// A number or an operand, as a kernel reads it.
-bool IsRead(Expr factor) {
-  return factor.node().kind == Kind::kConst || factor.node().kind == Kind::kIn;
-}
-
-bool IsSum(const Node& node) {
-  return Maps(node, Function::kAdd) || Maps(node, Function::kSub);
-}
-
-// k a + b and k (a + b), or differences, where k is read: which addends a factor is meant for.
-ChangedExpr MoveAddendIntoFactor(const ChangedPlace& p) {
-  if (!IsSum(p.node)) return std::nullopt;
-  const std::vector<int> factors = p.Arg(0).node().args;
-  if (!Maps(p.Arg(0).node(), Function::kMul)) return std::nullopt;
-  const Expr left{&p.graph, factors[0]}, factor{&p.graph, factors[1]};
-  return IsRead(factor) ? ChangedExpr(MapTo(p.node.function, {left, p.Arg(1)}) * factor) : std::nullopt;
-}
-template <size_t kAddend>
-ChangedExpr TakeFactorOfOneAddend(const ChangedPlace& p) {
-  if (!p.Is(Function::kMul) || !IsRead(p.Arg(1)) || !IsSum(p.Arg(0).node())) return std::nullopt;
-  const Node sum = p.Arg(0).node();
-  std::vector<Expr> addends = {{&p.graph, sum.args[0]}, {&p.graph, sum.args[1]}};
-  addends[kAddend] = addends[kAddend] * p.Arg(1);
-  return MapTo(sum.function, addends);
-}
-
-// A scale of the formula that multiplies one addend more than it should, as of scores and what is added to them.
-template <size_t kAddend>
-ChangedExpr ScaleAddend(const ChangedPlace& p) {
-  if (!IsSum(p.node)) return std::nullopt;
-  const auto is_scale = [](const Node& node) {
-    return node.kind == Kind::kConst && node.constant != std::trunc(node.constant) && std::fabs(node.constant) >= 0.01;
-  };
-  const auto scale = std::ranges::find_if(p.graph.nodes, is_scale);
-  if (scale == p.graph.nodes.end()) return std::nullopt;
-  std::vector<Expr> addends = {p.Arg(0), p.Arg(1)};
-  if (IsRead(addends[kAddend])) return std::nullopt;
-  addends[kAddend] = addends[kAddend] * scale->constant;
-  return MapTo(p.node.function, addends);
-}
-
-// An operand by which a result is multiplied, as a weight: with 1 added, as models store it that subtract 1, or twice.
-std::optional<Expr> FindWeight(const ChangedPlace& p) {
-  if (!p.Is(Function::kMul)) return std::nullopt;
-  for (const size_t i : {size_t{1}, size_t{0}}) {
-    const bool is_result = p.Arg(1 - i).node().kind != Kind::kIn && p.Arg(1 - i).node().kind != Kind::kConst;
-    if (p.Arg(i).node().kind == Kind::kIn && p.Arg(i).node().numbers == Numbers::kReal && is_result) return p.Arg(i);
-  }
-  return std::nullopt;
-}
-template <int kBy>
-ChangedExpr AddToWeight(const ChangedPlace& p) {
-  const std::optional<Expr> weight = FindWeight(p);
-  if (!weight) return std::nullopt;
-  const Expr result = p.node.args[0] == weight->id ? p.Arg(1) : p.Arg(0);
-  return result * (*weight + static_cast<double>(kBy));
-}
-ChangedExpr TakeWeightTwice(const ChangedPlace& p) {
-  const std::optional<Expr> weight = FindWeight(p);
-  return weight ? ChangedExpr(p.self * *weight) : std::nullopt;
-}
-
 constexpr double kLogOf2 = 0x1.62e42fefa39efp-1;
 
 // The exponential and the logarithm in base 2, without the factor that makes them those in base e, or with a factor of
@@ -237,6 +176,8 @@ ChangedExpr MoveIndex(const ChangedPlace& p) {
   if (p.node.kind != Kind::kIndex) return std::nullopt;
   return kFurther ? p.self + 1.0 : p.self - 1.0;
 }
+
+constexpr std::string_view kAnewAt = "{1} that begins anew at step {2} alone";
 
 constexpr ChangeRule kRules[] = {
     {CountAll, "all {0} in place of {1}"},
@@ -318,6 +259,26 @@ constexpr ChangeRule kRules[] = {
     {ChangeTerms<InnerBlock<32, 1>, true>, "{1} with its second {2} terms twice", InnerBlock<32, 1>},
     {ChangeTerms<InnerBlock<32, 2>, true>, "{1} with its third {2} terms twice", InnerBlock<32, 2>},
     {ChangeTerms<LastBlock<32>, true>, "{1} with its last {2} terms twice", LastBlock<32>},
+    {ReadTailFrom<4, TailFrom::kStart>, "{1} with its first ones in place of its last {2} terms", LastBlock<4>},
+    {ReadTailFrom<4, TailFrom::kOwnLength>, "{1} with as many behind its first ones in place of its last {2} terms",
+     LastBlock<4>},
+    {ReadTailFrom<4, TailFrom::kBlockBefore>, "{1} with those before them in place of its last {2} terms",
+     LastBlock<4>},
+    {ReadTailFrom<8, TailFrom::kStart>, "{1} with its first ones in place of its last {2} terms", LastBlock<8>},
+    {ReadTailFrom<8, TailFrom::kOwnLength>, "{1} with as many behind its first ones in place of its last {2} terms",
+     LastBlock<8>},
+    {ReadTailFrom<8, TailFrom::kBlockBefore>, "{1} with those before them in place of its last {2} terms",
+     LastBlock<8>},
+    {ReadTailFrom<16, TailFrom::kStart>, "{1} with its first ones in place of its last {2} terms", LastBlock<16>},
+    {ReadTailFrom<16, TailFrom::kOwnLength>, "{1} with as many behind its first ones in place of its last {2} terms",
+     LastBlock<16>},
+    {ReadTailFrom<16, TailFrom::kBlockBefore>, "{1} with those before them in place of its last {2} terms",
+     LastBlock<16>},
+    {ReadTailFrom<32, TailFrom::kStart>, "{1} with its first ones in place of its last {2} terms", LastBlock<32>},
+    {ReadTailFrom<32, TailFrom::kOwnLength>, "{1} with as many behind its first ones in place of its last {2} terms",
+     LastBlock<32>},
+    {ReadTailFrom<32, TailFrom::kBlockBefore>, "{1} with those before them in place of its last {2} terms",
+     LastBlock<32>},
     {LoseLane<2, 1>, "{1} without every second term"},
     {LoseLane<4, 3>, "{1} without every 4th term"},
     {LoseLane<8, 7>, "{1} without every 8th term"},
@@ -335,6 +296,22 @@ constexpr ChangeRule kRules[] = {
     {BeginEachBlockAnew<64>, "{1} that begins anew every 64 steps"},
     {BeginEachBlockAnew<128>, "{1} that begins anew every 128 steps"},
     {BeginEachBlockAnew<256>, "{1} that begins anew every 256 steps"},
+    {BeginOneBlockAnew<8, OneBlock::kSecond>, kAnewAt, StartOfBlock<8, OneBlock::kSecond>},
+    {BeginOneBlockAnew<8, OneBlock::kThird>, kAnewAt, StartOfBlock<8, OneBlock::kThird>},
+    {BeginOneBlockAnew<8, OneBlock::kFourth>, kAnewAt, StartOfBlock<8, OneBlock::kFourth>},
+    {BeginOneBlockAnew<8, OneBlock::kLast>, kAnewAt, StartOfBlock<8, OneBlock::kLast>},
+    {BeginOneBlockAnew<16, OneBlock::kSecond>, kAnewAt, StartOfBlock<16, OneBlock::kSecond>},
+    {BeginOneBlockAnew<16, OneBlock::kThird>, kAnewAt, StartOfBlock<16, OneBlock::kThird>},
+    {BeginOneBlockAnew<16, OneBlock::kFourth>, kAnewAt, StartOfBlock<16, OneBlock::kFourth>},
+    {BeginOneBlockAnew<16, OneBlock::kLast>, kAnewAt, StartOfBlock<16, OneBlock::kLast>},
+    {BeginOneBlockAnew<32, OneBlock::kSecond>, kAnewAt, StartOfBlock<32, OneBlock::kSecond>},
+    {BeginOneBlockAnew<32, OneBlock::kThird>, kAnewAt, StartOfBlock<32, OneBlock::kThird>},
+    {BeginOneBlockAnew<32, OneBlock::kFourth>, kAnewAt, StartOfBlock<32, OneBlock::kFourth>},
+    {BeginOneBlockAnew<32, OneBlock::kLast>, kAnewAt, StartOfBlock<32, OneBlock::kLast>},
+    {BeginOneBlockAnew<64, OneBlock::kSecond>, kAnewAt, StartOfBlock<64, OneBlock::kSecond>},
+    {BeginOneBlockAnew<64, OneBlock::kThird>, kAnewAt, StartOfBlock<64, OneBlock::kThird>},
+    {BeginOneBlockAnew<64, OneBlock::kFourth>, kAnewAt, StartOfBlock<64, OneBlock::kFourth>},
+    {BeginOneBlockAnew<64, OneBlock::kLast>, kAnewAt, StartOfBlock<64, OneBlock::kLast>},
     {InvertPlaces, "{1}, and what is taken alike, of all other places", nullptr, true},
     {ReplaceReduction<Kind::kMax, Kind::kMin>},
     {ReplaceReduction<Kind::kMin, Kind::kMax>},
@@ -375,6 +352,12 @@ constexpr ChangeRule kRules[] = {
     {TakeMeanAlong<Along::kOther, 1>, "{1}, and means like it, along another axis", nullptr, true, false, true},
     {TakeMeanAlong<Along::kPart, 0>, "{1}, and means like it, along one of their axes", nullptr, true, false, true},
     {TakeMeanAlong<Along::kPart, 1>, "{1}, and means like it, along one of their axes", nullptr, true, false, true},
+    {TakeMeanAlong<Along::kMore, 0>, "{1}, and means like it, along one axis more", nullptr, true, false, true},
+    {TakeMeanAlong<Along::kMore, 1>, "{1}, and means like it, along one axis more", nullptr, true, false, true},
+    {TakeMeanAlong<Along::kExchanged, 0>, "{1}, and means like it, along another axis in place of one of theirs",
+     nullptr, true, false, true},
+    {TakeMeanAlong<Along::kExchanged, 1>, "{1}, and means like it, along another axis in place of one of theirs",
+     nullptr, true, false, true},
     {TakeMeanOfPart<FirstHalf>, "{1}, and means like it, of the first {2} terms", FirstHalf, true},
     {TakeMeanOfPart<AllButLast>, "{1}, and means like it, of the first {2} terms", AllButLast, true},
     {TakeMeanOfPart<FirstTerms<32>>, "{1}, and means like it, of the first {2} terms", FirstTerms<32>, true},
@@ -415,6 +398,7 @@ const Node* FindSumOfMean(const Graph& graph, const Node& node) {
 }
 
 AxisSet FindReducedAxes(const Graph& graph, const Node& node) {
+  if (node.kind == Kind::kRecur) return SetOf(node.axis);
   const Node* const sum = FindSumOfMean(graph, node);
   return sum == nullptr ? node.reduced : sum->reduced;
 }

@@ -37,7 +37,7 @@ struct ChangeRule {
   bool moves_axes = false;  // the result may have other axes, as statistics of columns in place of rows
 };
 
-// The axes whose terms a rule counts: those of a sum, or of the sum of a mean.
+// The axes whose terms a rule counts: those of a sum, of the sum of a mean, or that of a recurrence.
 AxisSet FindReducedAxes(const Graph& graph, const Node& node);
 // The sum of a mean over the number of its terms; null: the node is none.
 const Node* FindSumOfMean(const Graph& graph, const Node& node);

@@ -2,6 +2,8 @@
 // Rules of change_rules.cc about recurrences and elements that are selected by their places. Private to it.
 #pragma once
 
+#include <bit>
+#include <functional>
 #include <map>
 
 #include "ops/formula/change_rules.h"
@@ -83,14 +85,33 @@ inline ChangedExpr BeginAtOne(const ChangedPlace& p) {
   return RecurOf(p, p.Arg(0), p.Arg(1) + Select(Less(place, Const(p.graph, 1)), p.Arg(0), zero));
 }
 
-// Forgets at each block of steps what was before it, as where blocks are scanned and no carry is added.
+// Forgets what was before these steps, as where blocks are scanned and a carry is not added.
+inline ChangedExpr BeginAnewWhere(const ChangedPlace& p, const std::function<bool(int64_t)>& begins) {
+  const Axis axis{p.node.axis, p.graph.Extent(p.node.axis)};
+  const Expr step = At(Index(p.graph, axis), axis, axis, [&](int64_t i) { return begins(i) ? 0 : 1; });
+  const Expr goes_on = Select(Less(step, Const(p.graph, 1)), Const(p.graph, 0), Const(p.graph, 1));
+  return p.node.args.size() == 1 ? Recur(goes_on, p.Arg(0), axis) : RecurOf(p, p.Arg(0) * goes_on, p.Arg(1));
+}
 template <int64_t kSteps>
 ChangedExpr BeginEachBlockAnew(const ChangedPlace& p) {
   if (p.node.kind != Kind::kRecur || p.graph.Extent(p.node.axis) <= kSteps) return std::nullopt;
-  const Axis axis{p.node.axis, p.graph.Extent(p.node.axis)};
-  const Expr step = At(Index(p.graph, axis), axis, axis, [](int64_t i) { return i % kSteps; });
-  const Expr goes_on = Select(Less(step, Const(p.graph, 1)), Const(p.graph, 0), Const(p.graph, 1));
-  return p.node.args.size() == 1 ? Recur(goes_on, p.Arg(0), axis) : RecurOf(p, p.Arg(0) * goes_on, p.Arg(1));
+  return BeginAnewWhere(p, [](int64_t i) { return i % kSteps == 0; });
+}
+// One block of several has no carry: the second, third, fourth or last one.
+enum class OneBlock : uint8_t { kSecond, kThird, kFourth, kLast };
+template <int64_t kSteps, OneBlock kWhich>
+constexpr TermRange StartOfBlock(int64_t n) {
+  const int64_t blocks = (n + kSteps - 1) / kSteps;
+  const int64_t number = kWhich == OneBlock::kLast ? blocks - 1 : static_cast<int64_t>(kWhich) + 1;
+  const bool is_two = std::has_single_bit(static_cast<uint64_t>(number * kSteps)) && 2 * number * kSteps >= n;
+  const bool is_known = is_two || (kWhich == OneBlock::kLast && number < 4);  // two blocks, of which each begins anew
+  return blocks < 3 || number >= blocks || is_known ? TermRange{} : TermRange{0, number * kSteps};
+}
+template <int64_t kSteps, OneBlock kWhich>
+ChangedExpr BeginOneBlockAnew(const ChangedPlace& p) {
+  if (p.node.kind != Kind::kRecur) return std::nullopt;
+  const int64_t start = StartOfBlock<kSteps, kWhich>(p.graph.Extent(p.node.axis)).end;
+  return start == 0 ? std::nullopt : BeginAnewWhere(p, [start](int64_t i) { return i == start; });
 }
 
 // Elements that stay at their places where others become 0: those that become 0 in place of them, as by a mask that is

@@ -62,6 +62,25 @@ constexpr TermRange LastVector(int64_t n) {
   return n < kBlock || rest == 0 ? TermRange{} : TermRange{n - kBlock, n - rest};
 }
 
+// A block of terms at the end that is read where other terms lie, as where the loop of the rest begins at a wrong
+// place.
+enum class TailFrom : uint8_t { kStart, kOwnLength, kBlockBefore };
+template <int64_t kBlock, TailFrom kFrom>
+ChangedExpr ReadTailFrom(const ChangedPlace& p) {
+  if (p.node.kind != Kind::kSum || !std::has_single_bit(p.node.reduced)) return std::nullopt;
+  const Axis axis{std::countr_zero(p.node.reduced), p.graph.ExtentOf(p.node.reduced)};
+  const TermRange tail = LastBlock<kBlock>(axis.extent);
+  const int64_t length = tail.end - tail.begin;
+  const int64_t from = kFrom == TailFrom::kStart ? 0 : kFrom == TailFrom::kOwnLength ? length : tail.begin - length;
+  const bool is_known = kFrom == TailFrom::kBlockBefore && (from == 0 || from == length);
+  if (length == 0 || from < 0 || from >= tail.begin || is_known) return std::nullopt;
+  Node node = p.node;
+  node.args[0] = At(p.Arg(0), axis, axis, [=](int64_t i) { return i < tail.begin ? i : from + i - tail.begin; }).id;
+  node.non_negative = p.Arg(0).node().non_negative;
+  node.least = 0;
+  return Append(p.graph, std::move(node));
+}
+
 // Terms of a reduction are left out, for which a number stands that changes nothing, or taken twice.
 inline Expr ChangeTermsOf(Graph& graph, Node node, TermRange range, bool twice) {
   const int64_t terms = graph.ExtentOf(node.reduced);
@@ -125,17 +144,21 @@ constexpr TermRange FirstTerms(int64_t n) {
   return kTerms < n && n / kTerms * kTerms != kTerms && 2 * kTerms != n ? TermRange{0, kTerms} : TermRange{};
 }
 
-// Means over other axes: all that the terms have, one that was to stay, or a part of those that were to go.
-enum class Along : uint8_t { kAll, kOther, kPart };
+// Means over other axes: all that the terms have, one that was to stay, a part of those that were to go, these and one
+// that was to stay, or that one in place of the first of them.
+enum class Along : uint8_t { kAll, kOther, kPart, kMore, kExchanged };
 template <Along kAlong, int kNumber>
 ChangedExpr TakeMeanAlong(const ChangedPlace& p) {
   const Node* const found = FindSumOfMean(p.graph, p.node);
   if (found == nullptr) return std::nullopt;
   Node sum = *found;
   const AxisSet all = p.graph.At(sum.args[0]).axes, meant = sum.reduced;
-  AxisSet left = kAlong == Along::kOther ? all & ~meant : meant;
+  AxisSet left = kAlong == Along::kPart ? meant : all & ~meant;
   for (int i = 0; i < kNumber; ++i) left &= left - 1;
-  sum.reduced = kAlong == Along::kAll ? all : left & (~left + 1);
+  const AxisSet one = left & (~left + 1), rest = meant & (meant - 1);
+  const bool adds = kAlong == Along::kMore || kAlong == Along::kExchanged;
+  if (adds && (one == 0 || rest == 0 || (one | meant) == all)) return std::nullopt;  // all of them are another rule's
+  sum.reduced = kAlong == Along::kAll ? all : kAlong == Along::kMore ? meant | one : adds ? rest | one : one;
   if (sum.reduced == 0 || sum.reduced == meant) return std::nullopt;
   sum.axes = all & ~sum.reduced;
   const auto terms = static_cast<double>(p.graph.ExtentOf(sum.reduced));

@@ -77,6 +77,7 @@ void LaneEvaluator::Narrow(const Narrowing& narrowing) {
     case Narrowing::What::kRunningSum:
     case Narrowing::What::kBlockTerms:
     case Narrowing::What::kBlocks:
+    case Narrowing::What::kOnce:
       return AddNarrowly(narrowing);
     case Narrowing::What::kReciprocal:
       const Operands& x = values_.operands();
@@ -95,10 +96,11 @@ void LaneEvaluator::AddNarrowly(const Narrowing& narrowing) {
   const auto last = static_cast<int64_t>(places.size() / counts.size());
   for (size_t k = 0; k < places.size(); ++k) {
     const int64_t count = ++counts[static_cast<size_t>(places[k])];
-    const bool is_stored = count % narrowing.every == 0 || count == last;
+    const bool is_once = narrowing.what == Narrowing::What::kOnce;
+    const bool is_stored = is_once ? count == narrowing.every : count % narrowing.every == 0 || count == last;
     for (size_t i = 0; i < width; ++i) {
       const size_t at = static_cast<size_t>(places[k]) * width + i;
-      const bool is_whole = narrowing.what == Narrowing::What::kRunningSum;
+      const bool is_whole = is_once || narrowing.what == Narrowing::What::kRunningSum;
       double& sum = is_whole ? sums[at] : blocks[at];
       sum += terms[k * width + i];
       if (is_stored || narrowing.what == Narrowing::What::kBlockTerms) sum = Round(narrowing, sum);

@@ -18,6 +18,7 @@ struct Narrowing {
     kRunningSum,  // after each `every` terms of a kSum, in row-major order, and after the last
     kBlockTerms,  // after each term of the sums of `every` terms each, which are then added wide
     kBlocks,      // likewise, but after the last term of each
+    kOnce,        // the running sum of a kSum after `every` terms alone, as where it is handed on
     kReciprocal,  // of a divisor, by which the dividend is multiplied
   };
   What what = What::kResult;

@@ -79,8 +79,8 @@ endfunction()
 # the command line, as one OBJECT library, because an object
 # that only registers itself (an operator, a writer) would vanish from a static archive. FAST layers, those of loops, keep
 # Release's -O3, QUICK ones are compiled quickly, all others moderately. WITH: where CMAKE_UNITY_BUILD is on, the files are
-# compiled together with those of that layer, of the same kind, of which one depends on the other. The objects are then that
-# layer's, which every target that links this one has to link: tests do not, so that nothing is joined where there are any.
+# compiled together with those of that layer, of the same kind, of which one depends on the other, which saves what reading
+# their headers once more would take. The objects are then that layer's, which every target that links this one links, too.
 function(assay_add_layer)
   cmake_parse_arguments(arg "FAST;QUICK" "NAME;WITH" "DEPS;APART" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -89,7 +89,7 @@ function(assay_add_layer)
     file(GLOB_RECURSE apart ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc)
     list(REMOVE_ITEM sources ${apart})
   endforeach()
-  if(arg_WITH AND CMAKE_UNITY_BUILD AND NOT ASSAY_BUILD_TESTS)
+  if(arg_WITH AND CMAKE_UNITY_BUILD)
     set(kind moderately)
     if(arg_QUICK)
       set(kind quickly)

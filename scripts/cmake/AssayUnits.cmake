@@ -95,14 +95,14 @@ function(assay_write_gathered target name sources options)
   endif()
 endfunction()
 
-# assay_balance_units(): gives each unit of a layer about as many files as the next one, where CMake would give the last one
-# what is left.
+# assay_balance_units(): gives each unit of a layer, and of the command line, about as many files as the next one, where CMake
+# would give the last one what is left.
 function(assay_balance_units)
   if(NOT CMAKE_UNITY_BUILD_BATCH_SIZE MATCHES "^[1-9][0-9]*$")  # not given, or no limit
     return()
   endif()
   get_property(layers GLOBAL PROPERTY ASSAY_LAYERS)
-  foreach(layer IN LISTS layers)
+  foreach(layer IN LISTS layers ITEMS assay_cli)
     get_target_property(sources ${layer} SOURCES)
     set(files 0)
     foreach(source IN LISTS sources)

@@ -36,6 +36,12 @@ def bf16(x):
     return ((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000).astype(np.uint32).view(np.float32)
 
 
+def tf32(x):
+    """The nearest numbers of 11 bits."""
+    fraction, exponent = np.frexp(np.asarray(x, np.float64))
+    return np.ldexp(np.rint(np.ldexp(fraction, 11)), exponent - 11)
+
+
 def words(x):
     return (np.ascontiguousarray(x, np.float32).view(np.uint32) >> 16).astype(np.uint16)
 
@@ -125,6 +131,12 @@ def other_order():
     return Judged("rope", [x, cos, sin], np.stack(np.split(rope(x, cos, sin), 2, axis=-1), -1).reshape(x.shape))
 
 
+def rounded_positions():
+    place, step, x = np.arange(300), 1e4 ** -(np.arange(8) / 8), normals(1, 300, 1, 16)
+    turns, wrong = np.outer(place, step), np.outer(bf16(place), step)
+    return Judged("rope", [x, np.cos(turns).astype("f"), np.sin(turns).astype("f")], rope(x, np.cos(wrong), np.sin(wrong)))
+
+
 def every_second_angle():
     x, cos, sin = angles()
     at = np.minimum(2 * np.arange(8), 7)
@@ -170,12 +182,12 @@ def read_as_vectors(a, b, width=8):
     return np.einsum("mkn,kn->mn", flat[np.arange(len(a))[:, None, None] * a.shape[1] + k[:, None] + lane], b)
 
 
-def of_labels(smoothing, loss_of):
+def of_labels(smoothing, loss_of, **attrs):
     logits, labels = normals(24, 10), RNG.integers(0, 10, 24)
     labels[::4] = 3
     logs = np.log(softmax(logits.astype(float)))
     return Judged("cross_entropy", [logits, labels], np.asarray(loss_of(-logs[np.arange(24), labels], -logs.mean(1), labels != 3)),
-                  {"ignore": 3, "smoothing": smoothing})
+                  {"ignore": 3, "smoothing": smoothing, **attrs})
 
 
 def with_nan(op, wrong, shape=(64,), **attrs):
@@ -216,7 +228,8 @@ REPORTS = [
     Report("gittensor-ai-lab/sparkinfer 425", "the first half of each head is written", "the output o all 0 where it is wrong",
            half_a_head),
     Report("vllm-project/vllm-metal 44", "pairs are written in another order than they are read", "the output y with 2 parts along axis 3 that lie in turn", other_order),
-    Report("microsoft/onnxruntime 26390", "pair i reads the angle 2 i", "", every_second_angle),
+    Report("microsoft/onnxruntime 26390", "pair i reads the angle 2 i",
+           "the operands cos and sin with pair 2 i, at most the last one, in place of pair i", every_second_angle),
     Report("apple/coremltools 2844", "windows that hang over the edge are divided by k²",
            "the formula with a division by whole windows in place of sum(elements(elements(x))) / (elements(index of rows counted) * elements(index of columns counted))",
            lambda: pooled(7, 2, 3, 0, 3, 4, ceil=1)),
@@ -238,10 +251,13 @@ REPORTS = [
     Report("NVIDIA/Fuser 3963", "rows behind the last whole tile are not written",
            "the output y all 0 where it is wrong",
            lambda: product(32, written_up_to(16), rows=24)),
-    Report("halide/Halide 656", "the tail of k begins at the wrong place", "", lambda: product(36, lambda a, b: a[:, :32] @ b[:32] + a[:, 4:8] @ b[4:8])),
+    Report("halide/Halide 656", "the tail of k begins at the wrong place",
+           "the formula with sum(a * b) with as many behind its first ones in place of its last 4 terms",
+           lambda: product(36, lambda a, b: a[:, :32] @ b[:32] + a[:, 4:8] @ b[4:8])),
     Report("Mojo-Numerics-and-Algorithms-group/NuMojo 382", "a is read as a vector, not broadcast", "", lambda: product(32, read_as_vectors)),
-    Report("pytorch/pytorch 73205", "ignored rows count in the smoothed part", "",
-           lambda: of_labels(0.2, lambda hot, flat, kept: ((0.8 * hot * kept).sum() + 0.2 * flat.sum()) / kept.sum())),
+    Report("pytorch/pytorch 73205", "ignored rows count in the smoothed part",
+           "the formula with ignored rows in the part that is spread over all classes, too",
+           lambda: of_labels(0.2, lambda hot, flat, kept: 0.8 * hot * kept + 0.2 * flat, reduction="none")),
     Report("ROCm/TransformerEngine 336", "the mean is of all rows, ignored ones too", "the formula with all 24 in place of sum(equal(equal(labels, 3), 0))",
            lambda: of_labels(0, lambda hot, flat, kept: (hot * kept).mean())),
     Report("openvinotoolkit/openvino 35649", "relu of NaN is 0", "the output y with 0 in place of NaN", lambda: with_nan("relu", lambda x: np.where(x > 0, x, 0))),
@@ -252,6 +268,13 @@ REPORTS = [
                             0, 2 ** 29, (16, 8), np.int32)),
     Report("openvinotoolkit/openvino 35838", "powers of i64 by way of f32", "the output y computed in f32", lambda: integers(lambda x: x ** 8, lambda x: (x.astype("f") ** 8).astype(np.int64), 2, 30)),
     Report("openvinotoolkit/openvino 35890", "the upper half of i64 is lost", "the operand x cut to 32 bits", lambda: integers(lambda x: abs(x), lambda x: np.abs(x.astype(np.int32).astype(np.int64)), -2 ** 50, 2 ** 50)),
-    Report("pytorch/pytorch 191499", "lanes behind the row are 0 in a maximum of i8", "",
-           lambda: integers("reduce", lambda x: np.maximum(x.max(1), 0), -100, 0, (6, 18), np.int8, kind="max", axes=1)),
+    Report("pytorch/pytorch 191499", "lanes behind the row are 0 in a maximum of i8", "the formula with max(max(x), 0) in place of max(x)",
+           lambda: integers("reduce", lambda x: np.maximum(x.max(1), 0), -100, 4, (64, 18), np.int8, kind="max", axes=1)),
+    Report("huggingface/transformers 29285", "positions of rope are rounded to bf16", "the operands cos and sin of positions in bf16", rounded_positions),
+    Report("huggingface/transformers 29402", "the root of the width is rounded to bf16", "the formula with 55.4256 rounded to bf16",
+           lambda: (lambda x: Judged(lambda x: x * 3072 ** 0.5, [x], x * 55.5))(normals(16, 64))),
+    Report("huggingface/transformers 34191", "a step's loss is the mean of its batches' means", "",
+           lambda: of_labels(0, lambda hot, flat, kept: sum((hot * kept)[part].sum() / kept[part].sum() / 2 for part in (slice(0, 5), slice(5, 24))))),
+    Report("pytorch/pytorch 67384", "operands of a product are rounded to tf32", "the formula with b rounded to f16 or tf32, as all operands",
+           lambda: product(64, lambda a, b: tf32(a) @ tf32(b))),
 ]

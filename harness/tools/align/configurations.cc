@@ -18,14 +18,14 @@ namespace {
 
 constexpr int kCalls = 4;
 
-std::vector<int64_t> Range(int64_t first, int64_t n) {
+std::vector<int64_t> CountFrom(int64_t first, int64_t n) {
   std::vector<int64_t> indices(static_cast<size_t>(n));
   std::iota(indices.begin(), indices.end(), first);
   return indices;
 }
 
 std::vector<int64_t> Backwards(int64_t extent) {
-  std::vector<int64_t> indices = Range(0, extent);
+  std::vector<int64_t> indices = CountFrom(0, extent);
   std::ranges::reverse(indices);
   return indices;
 }
@@ -35,9 +35,9 @@ std::vector<int64_t> Backwards(int64_t extent) {
 std::vector<std::vector<int64_t>> OrdersOf(int64_t extent) {
   std::vector<std::vector<int64_t>> orders = {Backwards(extent)};
   for (const int64_t n : {2, 3, 5, 7}) {
-    orders.push_back(Range(0, extent));
+    orders.push_back(CountFrom(0, extent));
     std::ranges::rotate(orders.back(), orders.back().begin() + extent / n);
-    orders.push_back(Range(0, extent));
+    orders.push_back(CountFrom(0, extent));
     std::ranges::stable_sort(orders.back(), {}, [n](int64_t i) { return i % n; });
   }
   return orders;
@@ -126,7 +126,7 @@ class Lister {
       std::set<int64_t> firsts = {extent - n};
       if (!only_last) firsts.insert({0, (extent - n) / 2});
       for (const int64_t first : firsts) {
-        cut.indices = Range(first, n);
+        cut.indices = CountFrom(first, n);
         const std::optional<Problem> part = BindSlices(op_, problem_, std::span(&cut, 1));
         if (!part) continue;
         const auto inputs = [cut, part = *part](const std::vector<Tensor>& whole) {

@@ -174,7 +174,7 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserTensors& u
     evidence.row_lean = FindRowLean(*data.op, problem, number, data.inputs, judge, by.contract, got);
   }
   begin("counting the faults that would be noticed");
-  // What fails by the tighter contract is judged once more by the other one, and that says what would be noticed.
+  // A result that fails by the tighter contract is judged once more by the other one, which says what would be noticed.
   const bool is_judged_again = !by.explains && ValuesFail(evidence);
   const Faults faults = request.explain == "no" || is_judged_again ? Faults::kWholeOutputs : Faults::kAll;
   evidence.power =

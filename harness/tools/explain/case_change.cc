@@ -329,10 +329,14 @@ Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
     case OperandChange::kPaddedByEdge:
     case OperandChange::kPaddedByMirror:
     case OperandChange::kPaddedRound:
+    case OperandChange::kPaddedOneSide:
       return PadTensor(tensor, change);
     case OperandChange::kExchanged:
     case OperandChange::kLaterPositions:
     case OperandChange::kOtherBase:
+    case OperandChange::kNarrowPositions:
+    case OperandChange::kOtherPairs:
+    case OperandChange::kTablesShifted:
     case OperandChange::kSeesOneMore:
     case OperandChange::kSeesOneLess:
       break;

@@ -48,9 +48,13 @@ enum class OperandChange : uint8_t {
   kPaddedByEdge,  // what is around images is the nearest elements, their mirror image, or those of the other end
   kPaddedByMirror,
   kPaddedRound,
-  kComplement,      // 1 less each element, of a gate or a probability
-  kLaterPositions,  // tables of cosines and sines whose positions begin `by` further on
-  kOtherBase,       // tables of the base `by`
+  kPaddedOneSide,    // along `axis` so many zeros more before images as `by` says, and as many less behind them
+  kComplement,       // 1 less each element, of a gate or a probability
+  kLaterPositions,   // tables of cosines and sines whose positions begin `by` further on
+  kOtherBase,        // tables of the base `by`
+  kNarrowPositions,  // tables of positions that are rounded to bf16
+  kOtherPairs,       // tables of cosines and sines in which each pair finds the angle of another one: a PairOrder, `by`
+  kTablesShifted,    // both shifted along `axis`
   kSeesOneMore,  // a causal mask of attention shows one key more or less; queries see keys up to `by` places further on
   kSeesOneLess,
 };

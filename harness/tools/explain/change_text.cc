@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "harness/tools/explain/case_change.h"
+#include "harness/tools/explain/table_change.h"
 
 namespace assay {
 namespace {
@@ -88,6 +89,19 @@ std::string DescribeChange(const Problem& problem, const CaseChange& change) {
                          problem.inputs[change.other].name, change.by);
     case OperandChange::kOtherBase:
       return fmt::format("the operands {} and {} of base {}", name, problem.inputs[change.other].name, change.by);
+    case OperandChange::kNarrowPositions:
+      return fmt::format("the operands {} and {} of positions in bf16", name, problem.inputs[change.other].name);
+    case OperandChange::kOtherPairs:
+      return fmt::format("the operands {} and {} with {} in place of pair i", name, problem.inputs[change.other].name,
+                         DescribePairs(change.by));
+    case OperandChange::kTablesShifted:
+      return fmt::format("the operands {} and {} shifted by {} along axis {}, round the end", name,
+                         problem.inputs[change.other].name, -change.by, change.axis);
+    case OperandChange::kPaddedOneSide:
+      return fmt::format("the operand {} with one zero more {} images along {}, and one less {} them", name,
+                         change.by > 0 ? "before" : "behind",
+                         change.axis == kAllAxes ? "all axes" : AxisText(change.axis),
+                         change.by > 0 ? "behind" : "before");
     case OperandChange::kHann:
     case OperandChange::kHamming:
       return fmt::format("the operand {} as {} {} window", name, change.by == 0 ? "a periodic" : "a symmetric",

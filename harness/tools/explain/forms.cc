@@ -6,6 +6,7 @@
 #include <set>
 
 #include "harness/tools/explain/delta_forms.h"
+#include "harness/tools/explain/label_forms.h"
 #include "ops/attention/attention.h"
 #include "ops/conv/conv.h"
 #include "ops/matmul/matmul.h"
@@ -151,7 +152,8 @@ Expr Reduced(ReduceKind kind, Expr x, Axis n) {
 std::optional<Written> WriteReduce(const Problem& problem) {
   const ReduceArgs a(problem);
   const bool gapless = a.reduced.back() - a.reduced.front() + 1 == std::ssize(a.reduced);
-  if (IsArg(a.kind) || a.ignore_nan || !gapless || !IsFloat(problem.outputs[0].dtype)) return {};
+  const bool selects = a.kind == ReduceKind::kMax || a.kind == ReduceKind::kMin;
+  if (IsArg(a.kind) || a.ignore_nan || !gapless || !(selects || IsFloat(problem.outputs[0].dtype))) return {};
   const auto from = a.shape.begin() + a.reduced.back() + 1;
   const int64_t inner = std::accumulate(from, a.shape.end(), int64_t{1}, std::multiplies<>());
   const auto author = [kind = a.kind](Definition& d) {
@@ -258,6 +260,14 @@ std::optional<Written> WriteDelta(const Problem& problem) {
   return Written{WriteDeltaRule(attrs, kMistake), std::move(extents)};
 }
 
+template <LabelMistake kMistake>
+std::optional<Written> WriteLoss(const Problem& problem) {
+  const LabelAttrs attrs{problem.Float("smoothing"), problem.Int("ignore"), problem.Text("reduction")};
+  if (attrs.smoothing == 0 || (kMistake == LabelMistake::kIgnoredAreSpread && attrs.ignore < 0)) return {};
+  const Shape& logits = problem.inputs[0].shape;
+  return Written{WriteCrossEntropy(attrs, kMistake), Extents({{"rows", logits[0]}, {"n", logits[1]}})};
+}
+
 struct FormRow {
   const char* op;
   const char* text;
@@ -278,6 +288,9 @@ constexpr FormRow kForms[] = {
     {"attention", "all keys but those of the last block of 16", WriteAttention<KeyHead::kOfBlock, 16>},
     {"attention", "all keys but those of the last block of 32", WriteAttention<KeyHead::kOfBlock, 32>},
     {"rope", "pairs of neighbours, not of halves", WriteRopeOfNeighbours},
+    {"cross_entropy", "ignored rows in the part that is spread over all classes, too",
+     WriteLoss<LabelMistake::kIgnoredAreSpread>},
+    {"cross_entropy", "smoothing spread over the other classes alone", WriteLoss<LabelMistake::kSpreadsOverOthers>},
     {"fft_conv", "a convolution that goes round the end", WriteCircularConv},
     {"all_reduce", "the own data of each rank left out", WriteAllReduce<0>},
     {"all_reduce", "the own data of each rank twice", WriteAllReduce<2>},

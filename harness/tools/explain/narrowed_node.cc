@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "harness/tools/explain/shared_factor.h"
 #include "ops/formula/formula_text.h"
@@ -50,6 +52,8 @@ std::string DescribeNarrowing(const Graph& graph, const Narrowing& narrowing, co
       return fmt::format("{} in blocks of {} terms in {}", node, narrowing.every, format);
     case What::kBlocks:
       return fmt::format("{} in blocks of {} terms, each rounded to {}", node, narrowing.every, format);
+    case What::kOnce:
+      return fmt::format("running sums {} rounded to {} once, after {} terms", node, format, narrowing.every);
     case What::kReciprocal:
       return fmt::format("the reciprocal of {} rounded to {}",
                          formula::FormulaText(graph, graph.At(narrowing.node).args[1]), format);
@@ -88,6 +92,20 @@ bool IsLastOperand(const Graph& graph, int node) {
   return std::any_of(graph.nodes.begin(), from, is_operand) && std::none_of(from + 1, graph.nodes.end(), is_operand);
 }
 
+// After how many terms kernels store or add narrow sums: each, usual blocks, parts of the sum, and whole runs along the
+// innermost axis of several, as of all taps of some channels.
+std::set<int64_t> ListStretches(const Graph& graph, formula::AxisSet reduced) {
+  const int64_t terms = graph.ExtentOf(reduced);
+  std::set<int64_t> stretches = {1, 8, 16, 32, 64, 128, (terms + 1) / 2, (terms + 3) / 4};
+  const formula::AxisSet outer = reduced & (reduced - 1);
+  const int innermost = std::bit_width(static_cast<uint64_t>(reduced)) - 1;
+  for (const int64_t runs : {1, 2, 4, 8}) {
+    if (outer != 0) stretches.insert(runs * graph.Extent(innermost));
+  }
+  std::erase_if(stretches, [&](int64_t every) { return every < 1 || every >= terms; });
+  return stretches;
+}
+
 // Narrows results of a node for all who read them or for one, its reciprocal and its running sums.
 void AddNarrowings(const Graph& graph, const std::vector<int>& users, Narrowing like, std::vector<Narrowing>& all) {
   const formula::Node& info = graph.At(like.node);
@@ -111,11 +129,9 @@ void AddNarrowings(const Graph& graph, const std::vector<int>& users, Narrowing 
     if (formula::Maps(info, formula::Function::kDiv)) add(What::kReciprocal);
   }
   if (info.kind != formula::Kind::kSum || !is_among(kBitsOfSums)) return;
-  const int64_t terms = graph.ExtentOf(info.reduced);
-  for (const int64_t every :
-       {int64_t{1}, int64_t{8}, int64_t{16}, int64_t{32}, int64_t{64}, int64_t{128}, (terms + 1) / 2}) {
-    const bool is_known = every > 1 && like.bits == kBitsOfF32;  // blocks that a kernel adds in f32 anyway
-    if (is_known || every >= terms) continue;
+  const int64_t half = (graph.ExtentOf(info.reduced) + 1) / 2;
+  for (const int64_t every : ListStretches(graph, info.reduced)) {
+    if (every > 1 && like.bits == kBitsOfF32) continue;  // blocks that a kernel adds in f32 anyway
     add(What::kRunningSum, -1, every);
     if (every == 1 && like.bits < kBitsOfF32) {
       all.back().of_operands = true;  // a kernel in that format alone
@@ -123,6 +139,7 @@ void AddNarrowings(const Graph& graph, const std::vector<int>& users, Narrowing 
     }
     if (every == 1) continue;
     add(What::kBlockTerms, -1, every), add(What::kBlocks, -1, every);
+    if (every == half) add(What::kOnce, -1, every);
   }
 }
 

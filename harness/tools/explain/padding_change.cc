@@ -29,8 +29,11 @@ Shape Widen(Shape shape, const std::vector<int64_t>& margins) {
   return shape;
 }
 
+// The place that a padded one is read from; -1: it is zero.
 int64_t FindPadded(OperandChange kind, int64_t i, int64_t extent) {
   switch (kind) {
+    case OperandChange::kPaddedOneSide:
+      return i < 0 || i >= extent ? -1 : i;
     case OperandChange::kPaddedByMirror:
       return i < 0 ? -i : i >= extent ? 2 * extent - 2 - i : i;
     case OperandChange::kPaddedRound:
@@ -48,6 +51,15 @@ void AddPaddings(const Problem& problem, std::vector<CaseChange>& changes) {
   using enum OperandChange;
   for (const auto kind : {kPaddedByEdge, kPaddedByMirror, kPaddedRound})
     changes.push_back({.kind = kind, .margins = margins});
+  std::vector<size_t> axes;
+  for (size_t axis = 0; axis < margins.size(); ++axis) {
+    if (margins[axis] > 0) axes.push_back(axis);
+  }
+  if (axes.size() > 1) axes.push_back(kAllAxes);
+  for (const size_t axis : axes) {
+    for (const int64_t by : {1, -1})
+      changes.push_back({.kind = kPaddedOneSide, .axis = axis, .by = by, .margins = margins});
+  }
 }
 
 std::optional<Problem> BindPadded(const Operator& op, const Problem& problem, const CaseChange& change) {
@@ -75,12 +87,19 @@ Tensor PadTensor(const Tensor& tensor, const CaseChange& change) {
   const auto size = static_cast<size_t>(SizeOf(tensor.dtype()));
   for (int64_t i = 0; i < padded.size(); ++i) {
     int64_t source = 0;
-    for (size_t axis = 0; axis < shape.size(); ++axis) {
-      const int64_t place = i / to[axis] % shape[axis] - change.margins[axis];
-      source += FindPadded(change.kind, place, tensor.shape()[axis]) * from[axis];
+    for (size_t axis = 0; axis < shape.size() && source >= 0; ++axis) {
+      const bool is_axis = change.axis == axis || (change.axis == kAllAxes && change.margins[axis] > 0);
+      const int64_t further = change.kind == OperandChange::kPaddedOneSide && is_axis ? change.by : 0;
+      const int64_t place = i / to[axis] % shape[axis] - change.margins[axis] - further;
+      const int64_t at = FindPadded(change.kind, place, tensor.shape()[axis]);
+      source = at < 0 ? -1 : source + at * from[axis];
     }
-    std::memcpy(padded.data() + static_cast<size_t>(i) * size, tensor.data() + static_cast<size_t>(source) * size,
-                size);
+    std::byte* const element = padded.data() + static_cast<size_t>(i) * size;
+    if (source < 0) {
+      std::memset(element, 0, size);
+    } else {
+      std::memcpy(element, tensor.data() + static_cast<size_t>(source) * size, size);
+    }
   }
   return padded;
 }

@@ -59,6 +59,38 @@ std::optional<Angles> FindAngles(const Tensor& cosines, const Tensor& sines) {
   return angles;
 }
 
+// Angles that pairs find where others lie than they read, of n pairs.
+struct PairOrder {
+  const char* text;
+  int64_t (*place)(int64_t i, int64_t n);
+};
+constexpr PairOrder kPairOrders[] = {
+    {"pair 2 i, at most the last one,", [](int64_t i, int64_t n) { return std::min(2 * i, n - 1); }},
+    {"pair 2 i, round the end,", [](int64_t i, int64_t n) { return 2 * i % n; }},
+    {"pair i / 2", [](int64_t i, int64_t) { return i / 2; }},
+    {"pair i of each half", [](int64_t i, int64_t n) { return i % ((n + 1) / 2); }},
+    {"pair n - 1 - i", [](int64_t i, int64_t n) { return n - 1 - i; }},
+};
+
+Tensor MoveTable(const Tensor& table, const CaseChange& change) {
+  const int64_t positions = table.shape()[0], pairs = table.shape()[1];
+  const std::vector<double> values = table.ToDoubles();
+  std::vector<double> moved;
+  for (int64_t p = 0; p < positions; ++p) {
+    for (int64_t i = 0; i < pairs; ++i) {
+      int64_t from = p, pair = i;
+      if (change.kind == OperandChange::kOtherPairs) pair = kPairOrders[change.by].place(i, pairs);
+      if (change.kind == OperandChange::kTablesShifted && change.axis == 0)
+        from = (p + change.by + positions) % positions;
+      if (change.kind == OperandChange::kTablesShifted && change.axis == 1) pair = (i + change.by + pairs) % pairs;
+      moved.push_back(values[static_cast<size_t>(from * pairs + pair)]);
+    }
+  }
+  Tensor changed(table.dtype(), table.shape());
+  changed.SetDoubles(moved);
+  return changed;
+}
+
 }  // namespace
 
 void AddTables(const Problem& problem, std::vector<CaseChange>& changes) {
@@ -76,11 +108,29 @@ void AddTables(const Problem& problem, std::vector<CaseChange>& changes) {
   };
   add(OperandChange::kLaterPositions, 1), add(OperandChange::kLaterPositions, -1);
   for (const int64_t base : kBases) add(OperandChange::kOtherBase, base);
+  if (of_cos.shape[0] > 1 << FormatOf(DType::kBF16).precision) add(OperandChange::kNarrowPositions, 0);
+  const Shape& shape = of_cos.shape;
+  for (int64_t order = 0; shape[1] > 2 && order < static_cast<int64_t>(std::size(kPairOrders)); ++order)
+    add(OperandChange::kOtherPairs, order);
+  for (const size_t axis : {size_t{1}, size_t{0}}) {
+    for (const int64_t by : {1, -1}) {
+      if (shape[axis] < 3) continue;
+      changes.push_back({.kind = OperandChange::kTablesShifted, .input = cos, .other = sin, .axis = axis, .by = by});
+    }
+  }
+}
+
+std::string DescribePairs(int64_t order) {
+  return kPairOrders[order].text;
 }
 
 std::vector<Tensor> ChangeTables(const std::vector<Tensor>& inputs, const CaseChange& change) {
   std::vector<Tensor> changed;
   for (const Tensor& input : inputs) changed.push_back(input.Clone());
+  if (change.kind == OperandChange::kOtherPairs || change.kind == OperandChange::kTablesShifted) {
+    for (const size_t table : {change.input, change.other}) changed[table] = MoveTable(inputs[table], change);
+    return changed;
+  }
   const Tensor& cosines = inputs[change.input];
   const std::optional<Angles> angles = FindAngles(cosines, inputs[change.other]);
   if (!angles) return changed;
@@ -89,10 +139,13 @@ std::vector<Tensor> ChangeTables(const std::vector<Tensor>& inputs, const CaseCh
   for (int64_t p = 0; p < positions; ++p) {
     for (int64_t i = 0; i < pairs; ++i) {
       const auto at = static_cast<size_t>(i);
+      const double place = change.kind == OperandChange::kNarrowPositions
+                               ? RoundTo(FormatOf(DType::kBF16), static_cast<double>(p))
+                               : static_cast<double>(p + change.by);
       const double angle =
           change.kind == OperandChange::kOtherBase
               ? static_cast<double>(p) * StepOf(static_cast<double>(change.by), at, static_cast<size_t>(pairs))
-              : angles->first[at] + static_cast<double>(p + change.by) * angles->step[at];
+              : angles->first[at] + place * angles->step[at];
       cos.push_back(std::cos(angle)), sin.push_back(std::sin(angle));
     }
   }

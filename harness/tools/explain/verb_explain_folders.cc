@@ -6,6 +6,7 @@
 
 #include "harness/cli/run_pair.h"
 #include "harness/core/data/safetensors.h"
+#include "harness/engine/results/exit_code.h"
 #include "harness/plan/selection.h"
 #include "harness/tools/bundle/stored_outputs.h"
 #include "harness/tools/check/case_files.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/cli/process.h"
+#include "harness/engine/results/exit_code.h"
 #include "harness/tools/check/check_case.h"
 #include "harness/tools/check/tensor_args.h"
 #include "harness/tools/explain/verb_case_on_devices.h"

@@ -2,6 +2,8 @@
 // The cases that assay fingerprint probes: the usual ones, those of --case, or the sums of a run.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -12,6 +14,7 @@
 #include "harness/tools/fingerprint/prediction.h"
 #include "harness/tools/fingerprint/sum_probe.h"
 #include "ops/bound_case.h"
+#include "reports/compare/passports.h"
 
 namespace assay::cli {
 

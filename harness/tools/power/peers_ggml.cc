@@ -20,7 +20,7 @@ bool IsInfiniteOrMax(float x) {
 
 // max_nmse_err() of the operator's test: MUL_MAT, CONV_2D, CONV_3D and FLASH_ATTN_EXT 5e-4, SOFT_MAX 1e-6, others the
 // default 1e-7 (SUM, SUM_ROWS, MEAN); ARGMAX counts differing indices. None for what has no ggml operator.
-std::optional<double> Threshold(const PeerRules& c) {
+std::optional<double> FindMaxNmse(const PeerRules& c) {
   if (c.Is(Kind::kProduct) || c.Is(Kind::kAttention)) return 5e-4;
   if (c.Is(Kind::kConvolution)) {
     const size_t spatial = c.problem().inputs[1].shape.size() - 2;
@@ -45,7 +45,7 @@ Opinion GgmlOpinion(const PeerRules& c, const Contract&, std::span<const double>
   if (c.form().reduction == "argmax") return CompareIndices(c, got);
   const DType out = c.out();
   if (out != DType::kF32 && out != DType::kF16 && out != DType::kBF16) return Opinion::kNoRule;
-  const std::optional<double> threshold = Threshold(c);
+  const std::optional<double> threshold = FindMaxNmse(c);
   if (!threshold) return Opinion::kNoRule;
   double errors = 0, energy = 0;
   for (size_t i = 0; i < got.size(); ++i) {

@@ -46,7 +46,7 @@ TEST(Case, HasAGoldenValueOfEachOutputFromTheStoreToo) {
   EXPECT_EQ(again.golden_hash, made.golden_hash);
 }
 
-TEST(SampledCase, HasGoldenValuesOfItsElementsAlone) {
+TEST(SampledCaseData, HasGoldenValuesOfItsElementsAlone) {
   const TemporaryFolder folder;
   const GoldenStore store(folder.Path(""));
   const BoundCase bound = **BindCase(ParseId("softmax/f32/shape=64x9x40,axis=1/fill=normal/seed=0").value());
@@ -68,7 +68,7 @@ TEST(SampledCase, HasGoldenValuesOfItsElementsAlone) {
 }
 
 // The two have the same bytes of inputs, and samples of equal extents.
-TEST(SampledCase, HasNoStoredGoldenValueOfAnotherShape) {
+TEST(SampledCaseData, HasNoStoredGoldenValueOfAnotherShape) {
   const TemporaryFolder folder;
   const GoldenStore store(folder.Path(""));
   const auto prepare = [](const char* id, const GoldenStore& in) {
@@ -81,7 +81,7 @@ TEST(SampledCase, HasNoStoredGoldenValueOfAnotherShape) {
 }
 
 // No operand of a product of one term is large.
-TEST(SampledCase, HasThePlacesWhereIndicesOf32BitsEnd) {
+TEST(SampledCaseData, HasThePlacesWhereIndicesOf32BitsEnd) {
   const Problem problem =
       (*BindCase(ParseId("matmul/i8-i8-i32/m=65540,n=65539,k=1/fill=coded/seed=0").value()))->problem;
   const Operator& op = *OperatorRegistry::Global().Find("matmul");
@@ -106,7 +106,7 @@ TEST(SampledCase, HasThePlacesWhereIndicesOf32BitsEnd) {
   }
 }
 
-TEST(SampledCase, NeedsLittleBesideWhatIsExecuted) {
+TEST(SampledCaseData, NeedsLittleBesideWhatIsExecuted) {
   const Problem problem = (*BindCase(ParseId("matmul/f32/m=16384,n=16384,k=64/fill=normal/seed=0").value()))->problem;
   const double whole = BytesNeeded(problem, MemoryUse::kRun, "auto");
   const double sample = BytesNeeded(problem, MemoryUse::kRun, "auto", 4096);

@@ -45,7 +45,34 @@ TEST(Localise, NamesRowsColumnsAndTiles) {
   EXPECT_EQ(Where(4, 4, [](int64_t r, int64_t c) { return r == c; }),
             "4 of 16 elements, spread over the whole tensor; first [0,0], last [3,3]");
   EXPECT_EQ(Where(8, 8, [](int64_t r, int64_t) { return r == 0 || r == 1 || r == 5; }),
-            "24 of 64 elements, in 3 of 8 rows; first [0,0], last [5,7]");
+            "24 of 64 elements, rows 0-1 and 5; first [0,0], last [5,7]");
+}
+
+TEST(Localise, NamesPeriodsAndWhatIsNotWhole) {
+  EXPECT_EQ(Where(8, 64, [](int64_t, int64_t c) { return c % 16 >= 4 && c % 16 < 8; }),
+            "128 of 512 elements, columns 4-7 of every 16; first [0,4], last [7,55]");
+  EXPECT_EQ(Where(4, 128, [](int64_t, int64_t c) { return c % 8 == 3 && c != 19; }),
+            "60 of 512 elements, column 3 of every 8; first [0,3], last [3,123]");
+  EXPECT_EQ(Where(9, 64, [](int64_t r, int64_t c) { return (r * 64 + c) % 7 == 5; }),
+            "82 of 576 elements, element 5 of every 7 in row-major order; first [0,5], last [8,60]");
+  EXPECT_EQ(Where(4, 512, [](int64_t, int64_t c) { return c >= 40 && c < 72 && c % 5 != 1; }),
+            "100 of 2048 elements, columns 40-70, not all of them; first [0,40], last [3,70]");
+  EXPECT_EQ(Where(8, 64, [](int64_t r, int64_t c) { return (c * 37 + r * 11) % 64 < 3; }).substr(0, 45),
+            "24 of 512 elements, in 22 of 64 columns; firs");
+  EXPECT_EQ(Where(64, 64, [](int64_t, int64_t c) { return c * 37 % 64 < 44; }).substr(0, 41),
+            "2816 of 4096 elements, in 44 of 64 column");
+}
+
+TEST(Localise, NamesDiagonalsAndTriangles) {
+  EXPECT_EQ(Where(64, 64, [](int64_t r, int64_t c) { return c >= r + 1; }),
+            "2016 of 4096 elements, rows 0-62, last 63 columns, where column >= row +1; first [0,1], last [62,63]");
+  EXPECT_EQ(Where(16, 16, [](int64_t r, int64_t c) { return c <= r && (r + c) % 2 == 0; }),
+            "72 of 256 elements, where column <= row; first [0,0], last [15,15]");
+  EXPECT_EQ(Where(64, 64, [](int64_t r, int64_t c) { return c == r + 2; }),
+            "62 of 4096 elements, rows 0-61, last 62 columns, where column = row +2; first [0,2], last [61,63]");
+  // A tile that lies beside the diagonal is no triangle.
+  EXPECT_EQ(Where(64, 64, [](int64_t r, int64_t c) { return r < 8 && c >= 8 && c < 16; }),
+            "64 of 4096 elements, tile rows 0-7, tile columns 8-15; first [0,8], last [7,15]");
 }
 
 TEST(Localise, OtherRanks) {

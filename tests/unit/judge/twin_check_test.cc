@@ -73,8 +73,8 @@ TEST(TwinCheck, OneUlpIsWrongAndDecodable) {
   EXPECT_EQ(result.first, 1);
   EXPECT_EQ(result.Margin(), kInf);
   EXPECT_EQ(result.Reason({4}),
-            "exact twin 1: 2 wrong, first element [1] got 9, expected 12, difference -3; 2 of 4 elements, in 2 of 4 "
-            "indices; first [1], last [3]; missing k = |diff| - 1");
+            "exact twin 1: 2 wrong, first element [1] got 9, expected 12, difference -3; 2 of 4 elements, "
+            "indices 1 and 3; first [1], last [3]; missing k = |diff| - 1");
   EXPECT_FALSE(CheckTwin(MakeTwin({1}), 0, Output({1 + 0x1p-23})).Holds());
 }
 
