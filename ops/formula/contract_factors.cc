@@ -71,11 +71,6 @@ class Factor {
         numbers_(LoadNumbers(std::move(whole_.value), batch, rows, cols)),
         is_special_(static_cast<size_t>(batch * (is_left ? rows : cols))) {
     for (const NonFiniteEntry& entry : numbers_.nonfinite) is_special_[LineOf(entry.index)] = true;
-    largest_.resize(is_special_.size());
-    for (int64_t i = 0; i < std::ssize(numbers_.values); ++i) {
-      double& largest = largest_[LineOf(i)];
-      largest = std::max(largest, std::fabs(numbers_.values[i]));
-    }
     for (const int64_t place : whole_.special) is_special_[LineOf(place)] = true;
   }
 
@@ -89,7 +84,16 @@ class Factor {
     return squares_;
   }
   const WholeFactor& whole() const { return whole_; }
-  bool IsZero(int64_t line) const { return largest_[static_cast<size_t>(line)] == 0; }
+  // All numbers of the line are. Few results ask for it.
+  bool IsZero(int64_t line) {
+    if (has_numbers_.empty()) {
+      has_numbers_.resize(is_special_.size());
+      for (size_t i = 0; i < numbers_.values.size(); ++i) {
+        if (numbers_.values[i] != 0) has_numbers_[LineOf(static_cast<int64_t>(i))] = true;
+      }
+    }
+    return !has_numbers_[static_cast<size_t>(line)];
+  }
   bool IsSpecial(int64_t line) const { return is_special_[static_cast<size_t>(line)]; }
 
   // Errors that are not finite are left out: their lines become special.
@@ -144,7 +148,7 @@ class Factor {
   bool is_left_;
   GemmOperand numbers_, sizes_, squares_;
   std::vector<bool> is_special_;
-  std::vector<double> largest_;  // by line
+  std::vector<bool> has_numbers_;  // by line, once IsZero was called: some number there is not zero
 };
 
 void AddTo(std::vector<double>& to, const std::vector<double>& x) {
@@ -223,18 +227,20 @@ class Contractor {
     sums.value = std::move(golden_.value);
     Contracted result{std::move(sums), {}};
     const int64_t rows = left_.numbers().rows, columns = right_.numbers().cols;
-    for (int64_t i = 0; i < std::ssize(result.sums.value); ++i) {
-      const int64_t row = i / columns, column = row / rows * columns + i % columns;
-      const bool is_special = is_special_[static_cast<size_t>(i)] != 0 || left_.IsSpecial(row) ||
-                              right_.IsSpecial(column) || IsBeyondFloats(i, row, column);
-      if (is_special) result.special.push_back(i);
+    for (int64_t row = 0, i = 0; i < std::ssize(result.sums.value); ++row) {
+      const int64_t first = row / rows * columns;  // of the batch's columns
+      for (int64_t column = first; column < first + columns; ++column, ++i) {
+        const bool is_special = is_special_[static_cast<size_t>(i)] != 0 || left_.IsSpecial(row) ||
+                                right_.IsSpecial(column) || IsBeyondFloats(i, row, column);
+        if (is_special) result.special.push_back(i);
+      }
     }
     return result;
   }
 
  private:
   // Sums of sizes are in float, which overflows, and loses what is small.
-  bool IsBeyondFloats(int64_t i, int64_t row, int64_t column) const {
+  bool IsBeyondFloats(int64_t i, int64_t row, int64_t column) {
     const double size = golden_.magnitude[i];
     if (size >= terms_ * kSmallestSize) return !(size < kInfinity);
     return !left_.IsZero(row) && !right_.IsZero(column);
