@@ -107,7 +107,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(cause("rope", [x, *tables], rope(x, np.cos(turns), np.sin(turns))), "the operands cos and sin of positions in bf16")
 
     def test_tables_that_do_not_turn_evenly_have_no_later_positions(self):
-        """What the angles would be whose mean step is that of these tables, one position later."""
+        """Angles one position later, by the mean step of these tables."""
         cos, sin = np.cos(self.TURNS).astype("f"), np.sin(self.TURNS).astype("f")
         angles, step = np.arctan2(sin.astype(float), cos.astype(float)), np.zeros(8)
         for p, i in np.ndindex(8, 8):
