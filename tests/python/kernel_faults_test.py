@@ -107,7 +107,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(cause("rope", [x, *tables], rope(x, np.cos(turns), np.sin(turns))), "the operands cos and sin of positions in bf16")
 
     def test_tables_that_do_not_turn_evenly_have_no_later_positions(self):
-        """Angles one position later, by the mean step of these tables."""
+        """The wrong angles have the mean step of these tables, one position later."""
         cos, sin = np.cos(self.TURNS).astype("f"), np.sin(self.TURNS).astype("f")
         angles, step = np.arctan2(sin.astype(float), cos.astype(float)), np.zeros(8)
         for p, i in np.ndindex(8, 8):
@@ -143,7 +143,7 @@ class Terms(unittest.TestCase):
         self.assertEqual(cause("reduce", [x], other, kind="max", axes=1), "")
 
 
-class Constants(unittest.TestCase):
+class FittedConstants(unittest.TestCase):
     def test_a_number_takes_eight_wrong_elements_and_a_hundredth(self):
         for wrong, alpha, says in ((8, 0.0437, "alpha=0.0437"), (7, 0.0437, ""), (8, 0.01005, "")):
             x = np.abs(normals(200))

@@ -138,8 +138,9 @@ class RecurrenceMistakes(unittest.TestCase):
 
     def test_sixteen_positions_are_named_by_the_work_of_a_quick_search(self):
         operands = [normals(1, 1, 16, 24), normals(1, 1, 16, 24), normals(1, 1, 16, 24), units(1, 1, 16), units(1, 1, 16), normals(1, 1, 24, 24)]
-        wrong = changed("gate behind the update")
-        self.assertEqual(run("gated_delta_rule", operands, wrong).cause, "the formula with the gate behind the update of the state")
+        wrong = changed(step="gate behind the update")(*(x.astype(float) for x in operands))
+        verdict = assay.check("gated_delta_rule", operands, [y.astype(np.float32) for y in wrong], explain="quick")
+        self.assertEqual(verdict.cause, "the formula with the gate behind the update of the state")
 
     def test_a_mask_that_is_another_one_has_no_cause_of_its_wrong_places(self):
         x, mask = normals(1003), RNG.random(1003) < 0.75
