@@ -56,20 +56,25 @@ KERNELS = """
     def flush(x):
         return np.where(np.abs(x) < np.finfo(np.float32).tiny, np.float32(0), x)
 
-    # A simulated matrix unit: 8 products and the sum so far are cut at the largest one's bit 2^-13, and their sum at f32's last.
+    # Simulated matrix units: some products and the sum so far are cut at a last bit below the largest one, and their sum at f32's last.
     def cut_at(x, exponent):
         return np.trunc(np.ldexp(x, -exponent)) * np.exp2(exponent.astype(float))
 
-    @assay.kernel("matmul", contract="acc=tc<13,8>", dtypes=["f16-f16-f32"])
-    def unit(a, b):
-        sums = np.zeros((a.shape[0], b.shape[1]))
-        for first in range(0, a.shape[1], 8):
-            parts = products(a[:, first:first + 8].astype(float), b[first:first + 8].astype(float))
-            parts = np.concatenate([sums[..., None], parts], -1)
-            most = np.frexp(np.abs(parts).max(-1, keepdims=True))[1] - 1
-            sums = cut_at(parts, most - 13).sum(-1)
-            sums = cut_at(sums, np.frexp(sums)[1] - 24)
-        return sums.astype(np.float32)
+    def unit(name, block, bits):
+        def of(a, b):
+            sums = np.zeros((a.shape[0], b.shape[1]))
+            for first in range(0, a.shape[1], block):
+                parts = products(a[:, first:first + block].astype(float), b[first:first + block].astype(float))
+                parts = np.concatenate([sums[..., None], parts], -1)
+                most = np.frexp(np.abs(parts).max(-1, keepdims=True))[1] - 1
+                sums = cut_at(parts, most - bits).sum(-1)
+                sums = cut_at(sums, np.frexp(sums)[1] - 24)
+            return sums.astype(np.float32)
+        assay.kernel("matmul", contract=f"acc=tc<{bits},{block}>", dtypes=["f16-f16-f32"], name=name)(of)
+
+    unit("unit", 8, 13)
+    for block, bits in ((2, 23), (4, 11), (4, 23), (8, 16), (8, 23), (16, 13), (16, 22)):
+        unit(f"unit_{block}_{bits}", block, bits)
 
     # An accumulator of 30 bits, of which results in f16 do not show all.
     @assay.kernel("matmul", contract="acc=f32", dtypes=["f16"])
@@ -296,12 +301,23 @@ class Fingerprint(Program):
         self.assertEqual({p["subnormal_operands"] for p in json.loads(done.stdout)["passports"] if "order" in p}, {"not tried"})
 
     def test_a_simulated_matrix_unit_is_recovered_and_predicted(self):
-        passport = self.passports(case=UNIT)["unit"]
+        passport = self.passports("--impl", "unit", case=UNIT)["unit"]
         self.assertTrue(passport["tree"].startswith("{{{{0, 1, 2, 3, 4, 5, 6, 7}, 8, 9, "), passport["tree"])
         self.assertIn("up to 9 numbers at once", passport["order"])
         self.assertEqual((passport["sum_bits"], passport["rounding"]), (14, "toward zero"))
         self.assertEqual(passport["predicted"], {"agree": 1024, "sums": 1024})
         self.assertEqual(passport["contradictions"], [])
+
+    def test_the_parameters_of_each_simulated_unit_are_recovered(self):
+        for name, passport in self.passports(case=UNIT).items():
+            if not name.startswith("unit_"):
+                continue
+            block, bits = map(int, name.split("_")[1:])
+            first = "0 + 1" if block == 2 else "{" + ", ".join(map(str, range(block))) + "}"
+            tree = "{" * (32 // block - 1) + f"{first}, {block}, "
+            self.assertTrue(passport["tree"].startswith(tree), name + passport["tree"])
+            self.assertEqual((passport["sum_bits"], passport["rounding"], passport["predicted"]),
+                             (bits + 1, "toward zero", {"agree": 1024, "sums": 1024}), name)
 
     def test_bits_that_the_output_does_not_show_are_not_stated(self):
         passport = self.passports(case="matmul/f16/m=8,n=8,k=32/fill=normal/seed=0")["thirty"]

@@ -46,6 +46,7 @@ struct Passport {
     bool cuts_sums = false;  // of several numbers at once: toward zero
     // Operands of products may be narrowed to fewer bits than their type has, toward zero or to nearest.
     bool narrows_first = false, narrows_second = false, cuts_operands = false;
+    bool aligns_pairs = false;  // a unit that adds more numbers at once adds a product and another number likewise
     bool narrows() const { return narrows_first || narrows_second; }
   };
   struct Prediction {

@@ -59,7 +59,9 @@ class Predicting {
   bool IsDouble() const { return acc_.precision == FormatOf(DType::kF64).precision; }
 
   double Add(const SumTree& node, std::span<const double> sums, const ProbeSum& terms) const {
-    if (node.children.size() > 2) return AddAtOnce(node, sums, terms);
+    const bool has_term =
+        std::ranges::any_of(node.children, [](const SumTree& child) { return child.children.empty(); });
+    if (node.children.size() > 2 || (guess_.aligns_pairs && has_term)) return AddAtOnce(node, sums, terms);
     // The product that comes last is added with its own digits.
     const SumTree& last = node.children.back();
     if (guess_.contracts && (last.children.empty() || node.children[0].children.empty())) {
@@ -131,6 +133,9 @@ std::vector<Passport::Guess> ListGuesses(const Passport& passport) {
     if (contracts != passport.contracts.value_or(contracts)) continue;
     for (const bool cuts_sums : {false, true}) {
       guesses.push_back({.contracts = contracts, .cuts_sums = cuts_sums});
+      if (WidestNode(*passport.order) > 2) {
+        guesses.push_back({.contracts = contracts, .cuts_sums = cuts_sums, .aligns_pairs = true});
+      }
       for (const auto& [first, second] : {std::pair{true, true}, {true, false}, {false, true}}) {
         for (const bool cuts : {false, true}) {
           if (narrows) guesses.push_back({contracts, cuts_sums, first, second, cuts});
