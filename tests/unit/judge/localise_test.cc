@@ -60,6 +60,8 @@ TEST(Localise, NamesPeriodsAndWhatIsNotWhole) {
               testing::ContainsRegex("element 5 of every 7 in row-major order \\(of [0-9]+ looked at\\)"));
   EXPECT_EQ(Where(4, 512, [](int64_t, int64_t c) { return c >= 40 && c < 72 && c % 5 != 1; }),
             "100 of 2048 elements, columns 40-70, not all of them; first [0,40], last [3,70]");
+  EXPECT_EQ(Where(4, 512, [](int64_t, int64_t c) { return (c >= 40 && c < 45) || (c >= 60 && c < 65); }),
+            "40 of 2048 elements, columns 40-44 and 60-64; first [0,40], last [3,64]");
   EXPECT_EQ(Where(8, 64, [](int64_t r, int64_t c) { return (c * 37 + r * 11) % 64 < 3; }).substr(0, 45),
             "24 of 512 elements, in 22 of 64 columns; firs");
   EXPECT_EQ(Where(64, 64, [](int64_t, int64_t c) { return c * 37 % 64 < 44; }).substr(0, 41),
