@@ -132,10 +132,12 @@ std::string FailureMap::TextOfDiagonal() const {
   const size_t rank = shape_.size();
   if (rank < 2 || kept_.size() < 4) return "";
   const int64_t columns = shape_[rank - 1], rows = shape_[rank - 2];
-  int64_t least = columns, most = -rows;  // of column - row
+  int64_t least = columns, most = -rows;           // of column - row
+  int64_t nearest = rows + columns, farthest = 0;  // column + row
   for (const int64_t index : kept_) {
-    const int64_t right = index % columns - index / columns % rows;
-    least = std::min(least, right), most = std::max(most, right);
+    const int64_t column = index % columns, row = index / columns % rows;
+    least = std::min(least, column - row), most = std::max(most, column - row);
+    nearest = std::min(nearest, column + row), farthest = std::max(farthest, column + row);
   }
   // The share of places, in rows and columns with failures, that are as far to the right of the diagonal.
   const auto share = [&](int64_t from, int64_t to) {
@@ -153,13 +155,24 @@ std::string FailureMap::TextOfDiagonal() const {
   const auto is_meant = [&](int64_t from, int64_t to) {
     return std::pow(share(from, to), static_cast<double>(kept_.size())) < kChance;
   };
+  const auto hit_columns = static_cast<double>(std::ranges::count(hit_[rank - 1], true));
+  if (nearest == farthest && std::pow(hit_columns, -static_cast<double>(kept_.size())) < kChance) {
+    return fmt::format("where row + column = {}", nearest);
+  }
   const int64_t only = least;
   if (least == most && is_meant(least, most))
     return only == 0 ? "on the diagonal" : fmt::format("where column = row {:+}", only);
   const auto distance = [](int64_t right) { return right == 0 ? "" : fmt::format(" {:+}", right); };
-  if (is_meant(least, columns)) return fmt::format("where column >= row{}", distance(least));
-  if (is_meant(-rows, most)) return fmt::format("where column <= row{}", distance(most));
-  return "";
+  const bool from_left = is_meant(least, columns), to_right = is_meant(-rows, most);
+  if (from_left && to_right) return fmt::format("where row{} <= column <= row{}", distance(least), distance(most));
+  if (from_left) return fmt::format("where column >= row{}", distance(least));
+  return to_right ? fmt::format("where column <= row{}", distance(most)) : "";
+}
+
+int64_t FailureMap::PlacesOfLines() const {
+  int64_t places = 1;
+  for (const std::vector<bool>& hit : hit_) places *= std::ranges::count(hit, true);
+  return places;
 }
 
 std::string FailureMap::Text(bool of_sample) const {
@@ -173,9 +186,12 @@ std::string FailureMap::Text(bool of_sample) const {
     const std::string text = AxisText(NameOf(axis, shape_.size()), hit_[axis], count_, of_sample);
     if (!text.empty()) places += ", " + text;
   }
-  if (const std::string text = of_sample ? "" : TextOfDiagonal(); !text.empty()) places += ", " + text;
-  const bool has_period = places.empty() && !of_sample && shape_.size() >= 2;
-  if (const auto period = has_period ? FindPeriod(kept_, elements) : std::nullopt) {
+  const std::string diagonal = of_sample ? "" : TextOfDiagonal();
+  if (!diagonal.empty()) places += ", " + diagonal;
+  // Lanes of rows that are no multiple of them leave half of the places in their columns, or fewer.
+  const bool may_have_period = diagonal.empty() && !of_sample && shape_.size() >= 2 && 2 * count_ <= PlacesOfLines();
+  if (const auto period = may_have_period ? FindPeriod(kept_, elements) : std::nullopt;
+      period && (places.empty() || 2 * period->width * elements <= period->period * PlacesOfLines())) {
     places = ", " + PeriodText("element", "elements", *period) + " in row-major order";
   }
   if (places.empty()) places = of_sample ? ", spread over all of them" : ", spread over the whole tensor";

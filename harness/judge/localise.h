@@ -24,6 +24,7 @@ class FailureMap {
   Shape shape_;
   Shape strides_;
   std::string TextOfDiagonal() const;
+  int64_t PlacesOfLines() const;  // at which a row with failures meets a column with failures, and so on of all axes
   int64_t count_ = 0, first_ = -1, last_ = -1;
   std::vector<std::vector<bool>> hit_;  // per axis and coordinate
   // Failing elements in ascending order: all, or those whose hash ends with as many zeros as thinned_ has ones.
