@@ -174,6 +174,11 @@ class Norms(Program):
         self.assertEqual(found["layer_norm", "welford"]["no_order"], "it is no one tree, but Welford's updates")
         self.assertEqual({p["squares_tree"] for (_, name), p in found.items() if name in ("two-pass", "one-pass")}, {"0:1:47", "0:1:31"})
 
+    def test_a_norm_of_16_bits_says_why_it_has_no_order(self):
+        done = self.assay("fingerprint", "--backend", "cpu", "--impl", "two-pass", "--case", "layer_norm/f16/rows=8,n=64/fill=normal/seed=0")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("order           unknown: its results show no order of its means; those of f32 and f64 do", done.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()
