@@ -122,6 +122,7 @@ void FailureMap::Add(int64_t index) {
     hit_[axis][static_cast<size_t>(column)] = true;
   }
   least_right_ = std::min(least_right_, column - row), most_right_ = std::max(most_right_, column - row);
+  least_sum_ = std::min(least_sum_, column + row), most_sum_ = std::max(most_sum_, column + row);
   constexpr size_t kMostKept = 4096;
   if (thinned_ == 0 || (HashOfIndex(index) & thinned_) == 0) kept_.push_back(index);
   if (kept_.size() <= kMostKept) return;
@@ -152,12 +153,22 @@ std::string FailureMap::TextOfDiagonal() const {
   const auto is_meant = [&](int64_t from, int64_t to) {
     return std::pow(share(from, to), static_cast<double>(kept_.size())) < kChance;
   };
+  const auto hit_columns = static_cast<double>(std::ranges::count(hit_[rank - 1], true));
+  if (least_sum_ == most_sum_ && std::pow(hit_columns, -static_cast<double>(kept_.size())) < kChance)
+    return fmt::format("where row + column = {}", least_sum_);
   if (least == most && is_meant(least, most))
     return least == 0 ? "on the diagonal" : fmt::format("where column = row {:+}", least);
   const auto distance = [](int64_t right) { return right == 0 ? "" : fmt::format(" {:+}", right); };
-  if (is_meant(least, columns)) return fmt::format("where column >= row{}", distance(least));
-  if (is_meant(-rows, most)) return fmt::format("where column <= row{}", distance(most));
-  return "";
+  const bool from_left = is_meant(least, columns), to_right = is_meant(-rows, most);
+  if (from_left && to_right) return fmt::format("where row{} <= column <= row{}", distance(least), distance(most));
+  if (from_left) return fmt::format("where column >= row{}", distance(least));
+  return to_right ? fmt::format("where column <= row{}", distance(most)) : "";
+}
+
+int64_t FailureMap::PlacesOfLines() const {
+  int64_t places = 1;
+  for (const std::vector<bool>& hit : hit_) places *= std::ranges::count(hit, true);
+  return places;
 }
 
 std::string FailureMap::Text(bool of_sample) const {
@@ -171,10 +182,13 @@ std::string FailureMap::Text(bool of_sample) const {
     const std::string text = AxisText(NameOf(axis, shape_.size()), hit_[axis], count_, of_sample);
     if (!text.empty()) places += ", " + text;
   }
-  if (const std::string text = of_sample ? "" : TextOfDiagonal(); !text.empty()) places += ", " + text;
-  const bool has_period = places.empty() && !of_sample && shape_.size() >= 2;
+  const std::string diagonal = of_sample ? "" : TextOfDiagonal();
+  if (!diagonal.empty()) places += ", " + diagonal;
+  // Lanes of rows that are no multiple of them leave half of the places in their columns, or fewer.
+  const bool may_have_period = diagonal.empty() && !of_sample && shape_.size() >= 2 && 2 * count_ <= PlacesOfLines();
   const double share = static_cast<double>(kept_.size()) / static_cast<double>(count_);
-  if (const auto period = has_period ? FindPeriod(kept_, elements, share) : std::nullopt) {
+  if (const auto period = may_have_period ? FindPeriod(kept_, elements, share) : std::nullopt;
+      period && (places.empty() || 2 * period->width * elements <= period->period * PlacesOfLines())) {
     places = ", " + PeriodText("element", "elements", *period) + " in row-major order";
     if (thinned_ != 0) places += fmt::format(" (of {} looked at)", kept_.size());
   }

@@ -70,6 +70,7 @@ class RunComparer {
   static std::string Some(const std::vector<Record>& records, std::string Record::*field) {
     std::set<std::string> names;
     for (const Record& r : records) names.insert(r.*field);
+    names.erase("");  // unsupported results have no implementation
     return names.empty() ? "none" : fmt::format("{} in all, such as {}", names.size(), *names.begin());
   }
 

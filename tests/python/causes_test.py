@@ -206,6 +206,14 @@ class Causes(unittest.TestCase):
         self.is_named("the operand w reversed along axis 2", "conv", [signal, kernel], lambda x, w: np.stack(
             [sum(np.convolve(x[0, c], w[o, c], "valid") for c in range(2)) for o in range(3)])[None])
 
+    def test_a_quick_search_that_ends_early_says_so(self):
+        def explanation(op, *shapes):
+            *operands, noise = (self.normals(*shape).astype(np.float32) for shape in shapes)
+            return assay.check(op, operands, noise).explanation
+        note = "note: a quick search for causes ended without one; explain='full' searches longer"
+        self.assertIn(note, explanation("attention", (1, 8, 48, 64), (1, 2, 80, 64), (1, 2, 80, 64), (1, 8, 48, 64)))
+        self.assertNotIn("quick search", explanation("relu", (640,), (640,)))  # all is tried
+
     def test_two_mistakes_at_once(self):
         x, gamma, beta = self.normals(16, 48), self.normals(48), self.normals(48)
         self.has_cause("two mistakes: the operand beta all 0, and the formula with 47 in place of 48", "layer_norm", [x, gamma, beta],

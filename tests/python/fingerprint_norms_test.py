@@ -181,6 +181,11 @@ class Norms(Program):
         self.assertNotIn("formula", found["two-pass"])
         self.assertEqual(found["welford"]["predicted"], {"agree": 256, "sums": 256})
 
+    def test_a_norm_of_16_bits_says_why_it_has_no_order(self):
+        done = self.assay("fingerprint", "--backend", "cpu", "--impl", "two-pass", "--case", "layer_norm/f16/rows=8,n=64/fill=normal/seed=0")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("order           unknown: its results show no order of its means; those of f32 and f64 do", done.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -289,8 +289,8 @@ void ComputeMissingGoldens(const CheckRequest& request, PreparedCase& data) {
   data.golden_hash = GoldenHashOf(data);
 }
 
-// Causes of a failure; quick ones in the time that it may take beside a pass.
-std::vector<Cause> CausesOf(const CheckRequest& request, const UserTensors& user, const CheckResult& result) {
+// Finds causes of a failure; quick ones in the time that it may take beside a pass.
+void AddCauses(const CheckRequest& request, const UserTensors& user, CheckResult& result) {
   const PreparedCase& data = user.data;
   constexpr double kOfSmall = 10;  // of pairs of mistakes there are more than anybody waits for
   const bool is_small = IsSmall(data.problem), is_full = request.explain == "full";
@@ -307,7 +307,10 @@ std::vector<Cause> CausesOf(const CheckRequest& request, const UserTensors& user
   if (metrics.nonfinite_example) wrong.elements.push_back(metrics.nonfinite_example->index);
   for (const WorstElement& worst : metrics.worst) wrong.elements.push_back(worst.index);
   SearchWork work(request.search_s.value_or(seconds));
-  return FindCauses(wrong, work);
+  result.causes = FindCauses(wrong, work);
+  const bool is_quick = !is_full && !request.search_s,
+             explained = result.worst().evidence.weaker_arithmetic.has_value();
+  result.ran_out_of_work = is_quick && !explained && result.causes.empty() && work.IsOver();
 }
 
 std::string FindUnnoticedFaults(const CheckRequest& request, const UserTensors& user, const CheckResult& result) {
@@ -349,7 +352,7 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserTensors& user
   const auto verdict = ParseVerdict(result.record.verdict);
   if (verdict && IsFailingResult(*verdict) && !request.exact_ulp && !user.sample && request.explain != "no") {
     begin("looking for a case of which this is the right result");
-    result.causes = CausesOf(request, user, result);
+    AddCauses(request, user, result);
     result.record.reason += DescribeCauses(data.problem, result.causes, AttributeTextFor(user.asker));
   }
   return result;

@@ -71,7 +71,8 @@ struct CheckResult {
   // A contract that nobody stated passes it, and less than kWeakPower of single faults would be noticed. Absent: the
   // contract is stated.
   std::optional<bool> weak;
-  std::vector<Cause> causes;  // of a failure
+  std::vector<Cause> causes;     // of a failure
+  bool ran_out_of_work = false;  // a quick search for causes ended before it had tried everything, and found none
   // Faults that would pass by the weaker arithmetic that explains the errors, so that the result is inconclusive by it;
   // "" if there are none.
   std::string unnoticed_faults;

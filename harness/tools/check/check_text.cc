@@ -169,6 +169,12 @@ std::string MutationPowerLine(const CheckResult& result) {
                      blank.empty() ? "" : fmt::format("; {} is the right result of these data, and passes", blank));
 }
 
+std::string QuickSearchLine(const CheckResult& result, Asker asker) {
+  if (!result.ran_out_of_work) return "";
+  return fmt::format("note: a quick search for causes ended without one; {} searches longer\n",
+                     OptionWith(asker, "explain", "full"));
+}
+
 // "128 elements", "144 elements of 3 outputs".
 std::string SizeText(const UserTensors& user) {
   int64_t elements = 0;
@@ -205,7 +211,7 @@ std::string CheckText(const UserTensors& user, const CheckResult& result) {
           OutputLines(r);
   return text + ChannelLines(r, user, result) + MetricLines(r, metrics) +
          WorstLines(user, result.findings.worst, metrics) + OpenLine(result.worst()) + FewFaultsLine(result) +
-         MutationPowerLine(result);
+         MutationPowerLine(result) + QuickSearchLine(result, user.asker);
 }
 
 }  // namespace assay

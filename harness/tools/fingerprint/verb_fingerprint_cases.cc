@@ -47,6 +47,10 @@ constexpr const char* kUsualCases[] = {
 // Functions of single elements, of which all numbers of a type or many of each power of two are tried.
 constexpr const char* kUsualFunctions[] = {"exp", "log", "sin", "cos", "tanh", "erf", "rsqrt", "gelu"};
 
+// Operators whose results show the order of their sums in some types and extents alone.
+constexpr const char* kHideTheirSums[] = {"softmax",    "cross_entropy", "rms_norm",           "layer_norm",
+                                          "group_norm", "instance_norm", "batch_norm_training"};
+
 Result<Fingerprinted> CaseOf(const std::string& id, bool exhaustive = false) {
   auto spec = ParseId(id);
   if (!spec) return tl::unexpected(spec.error());
@@ -72,7 +76,7 @@ Result<Fingerprinted> CaseOf(const std::string& id, bool exhaustive = false) {
     if (!variance) of.why_no_variance = variance.error().message;
   } else if (sums.error().code != ErrorCode::kUnsupported || !HasComparableSlices(**bound)) {
     return tl::unexpected(sums.error());
-  } else if (canonical->op == "softmax" || canonical->op == "rms_norm" || canonical->op == "cross_entropy") {
+  } else if (std::ranges::find(kHideTheirSums, canonical->op) != std::end(kHideTheirSums)) {
     of.why_no_order = sums.error().message;
   }
   return of;

@@ -266,6 +266,9 @@ TEST_F(CompareRunsTest, NothingInCommonAndOtherSchemasAreErrors) {
   };
   EXPECT_THAT(error(Passed("a", "matmul/f32/m=9/fill=normal/seed=0")), HasSubstr("no result in common"));
   EXPECT_THAT(error(Passed("b")), HasSubstr("no result in common"));
+  Record unsupported = Passed("b", "matmul/f32/m=9/fill=normal/seed=0");
+  unsupported.implementation = "";
+  EXPECT_THAT(error(unsupported), HasSubstr("implementations none\nCompare"));
   Record older = Passed("a");
   older.schema_version = 0;
   EXPECT_THAT(error(older), HasSubstr("schema versions 0 and 1"));

@@ -58,6 +58,8 @@ TEST(Localise, NamesPeriodsAndWhatIsNotWhole) {
             "82 of 576 elements, element 5 of every 7 in row-major order; first [0,5], last [8,60]");
   EXPECT_THAT(Where(512, 512, [](int64_t r, int64_t c) { return (r * 512 + c) % 7 == 5; }),
               testing::ContainsRegex("element 5 of every 7 in row-major order \\(of [0-9]+ looked at\\)"));
+  EXPECT_EQ(Where(96, 112, [](int64_t r, int64_t c) { return (r * 112 + c) % 32 == 31; }),
+            "336 of 10752 elements, element 31 of every 32 in row-major order; first [0,31], last [95,111]");
   EXPECT_EQ(Where(4, 512, [](int64_t, int64_t c) { return c >= 40 && c < 72 && c % 5 != 1; }),
             "100 of 2048 elements, columns 40-70, not all of them; first [0,40], last [3,70]");
   EXPECT_EQ(Where(4, 512, [](int64_t, int64_t c) { return (c >= 40 && c < 45) || (c >= 60 && c < 65); }),
@@ -78,6 +80,13 @@ TEST(Localise, NamesDiagonalsAndTriangles) {
   // A map keeps a sample of so many failures, but none of them lies outside of a triangle that it names.
   const auto is_above = [](int64_t r, int64_t c) { return c >= r || (r == 400 && c < 3); };
   EXPECT_THAT(Where(512, 512, is_above), testing::HasSubstr("where column >= row -400"));
+  EXPECT_EQ(Where(64, 64, [](int64_t r, int64_t c) { return c >= r - 2 && c <= r + 1; }),
+            "252 of 4096 elements, where row -2 <= column <= row +1; first [0,0], last [63,63]");
+  EXPECT_EQ(Where(64, 96, [](int64_t r, int64_t c) { return r + c == 70; }),
+            "64 of 6144 elements, columns 7-70, where row + column = 70; first [0,70], last [63,7]");
+  EXPECT_EQ(Where(64, 64, [](int64_t r, int64_t c) { return r / 16 == c / 16 && r / 16 % 3 == 0; }),
+            "512 of 4096 elements, rows 0-15 and 48-63, columns 0-15 and 48-63, where row -15 <= column <= row +15; "
+            "first [0,0], last [63,63]");
   // A tile that lies beside the diagonal is no triangle.
   EXPECT_EQ(Where(64, 64, [](int64_t r, int64_t c) { return r < 8 && c >= 8 && c < 16; }),
             "64 of 4096 elements, tile rows 0-7, tile columns 8-15; first [0,8], last [7,15]");
