@@ -339,7 +339,7 @@ class Fields(BundledRuns):
             path = self.dir / "out" / name
             kept = path.read_text()
             whole = json.loads(kept)
-            for number, key in enumerate(whole):
+            for number, key in list(enumerate(whole))[::1 if FULL else 3]:  # a third of them, of which each reader gets some
                 for wrong in (True, [{}]) if FULL else ([True], [[{}]])[number % 2]:
                     path.write_text(json.dumps({**whole, key: wrong}))
                     (self.dir / "bad.tar.zst").unlink(missing_ok=True)

@@ -34,7 +34,8 @@ def main(folder, program):
     here = os.path.dirname(os.path.abspath(__file__))
     os.environ["ASSAY_PROGRAM"] = program
     tests = [("frameworks_test.py", "Functions"), ("kernel_examples_test.py",), ("pytest_plugin_test.py", "Distributed"),
-             ("arrays_test.py", "MlDtypes", "Torch"), ("watch_test.py",), ("watch_cost_test.py",), ("watch_places_test.py",),
+             ("arrays_test.py", "MlDtypes", "Torch"), ("watch_test.py",), ("watch_edges_test.py",), ("watch_planted_test.py",),
+             ("watch_proofs_test.py",), ("watch_cost_test.py",), ("watch_steps_test.py",), ("watch_places_test.py",),
              ("watch_replay_test.py",), ("watch_modes_test.py",), ("watch_jax_test.py",), ("watch_onnx_test.py",), ("inventory_test.py",), ("gloo_test.py", program),
              ("device_memory_test.py", program, "OfTorch"), ("devices_test.py", program), ("align_test.py", program, "Graphs"),
              ("framework_columns_test.py", program, "Frameworks", python),

@@ -10,7 +10,7 @@ if HAS_TORCH:
     import torch
     from assay.models import _nodes
     from assay.models._sites import Site
-    from watch_cost_test import Changed
+    from planted_changes import Changed
 
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
