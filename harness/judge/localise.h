@@ -28,7 +28,7 @@ class FailureMap {
   int64_t PlacesOfLines() const;  // at which a row with failures meets a column with failures, and so on of all axes
   int64_t count_ = 0, first_ = -1, last_ = -1;
   std::vector<std::vector<bool>> hit_;  // per axis and coordinate
-  // The least and the greatest column - row of all failures.
+  // The least and the greatest column - row, and column + row, of all failures.
   int64_t least_right_ = std::numeric_limits<int64_t>::max(), most_right_ = std::numeric_limits<int64_t>::min();
   int64_t least_sum_ = std::numeric_limits<int64_t>::max(), most_sum_ = std::numeric_limits<int64_t>::min();
   // Failing elements in ascending order: all, or those whose hash ends with as many zeros as thinned_ has ones.
