@@ -133,7 +133,7 @@ void Definition::RequireNewName(std::string_view what, std::string_view name) co
 Axis Definition::Axis(std::string_view key, std::string_view doc, int64_t least) {
   AddAttr({.key = std::string(key), .type = AttrType::kInt, .default_value = "", .doc = std::string(doc)});
   const int64_t extent = values_ == nullptr ? std::max(kSchemaExtent, least) : Find(values_->integers, key);
-  RefuseIf(extent < least, fmt::format("{}={} must be at least {}", key, extent, least));
+  if (extent < least) RefuseIf(true, fmt::format("{}={} must be at least {}", key, extent, least));
   return AddAxis(*graph_, std::string(key), std::max(extent, least));
 }
 
@@ -230,7 +230,7 @@ void Definition::Schedule(Algorithm algorithm, const std::function<void()>& stat
 Flag Definition::Flag(std::string_view key, std::string_view doc) {
   const int64_t value = Integer(key, "0", doc);
   attrs_.back().choices = {"0", "1"};
-  RefuseIf(value != 0 && value != 1, fmt::format("{}={} must be 0 or 1", key, value));
+  if (value != 0 && value != 1) RefuseIf(true, fmt::format("{}={} must be 0 or 1", key, value));
   return {std::string(key), value == 1};
 }
 
@@ -329,14 +329,14 @@ uint32_t Definition::AliasOfOutput(size_t output) const {
 }
 
 void Definition::KeepOutput(size_t output) {
-  *graph_ = formula::KeepOutput(*graph_, output);
+  *graph_ = formula::KeepOutput(std::move(*graph_), output);
   output_types_ = {output_types_[output]};
 }
 
 bool Definition::Change(const GraphChange& change) {
   std::optional<Graph> changed = ChangeGraph(*graph_, change);
   if (!changed) return false;
-  *graph_ = changed->outputs.size() == 1 ? formula::KeepOutput(*changed, 0) : *std::move(changed);
+  *graph_ = changed->outputs.size() == 1 ? formula::KeepOutput(*std::move(changed), 0) : *std::move(changed);
   return true;
 }
 

@@ -109,14 +109,6 @@ void RequireOneGraph(std::string_view name, const std::vector<Expr>& x) {
   }
 }
 
-std::string TextOf(const Graph& graph, Axis axis) {
-  return AxesText(graph, SetOf(axis.id));
-}
-
-std::string TextOf(Expr x) {
-  return AxesText(*x.graph, x.node().axes);
-}
-
 AxisSet Axes::Set() const {
   AxisSet set = 0;
   for (const Axis axis : list) {
@@ -389,3 +381,14 @@ Expr Round(Expr x, DType format) {
 }
 
 }  // namespace assay::formula
+
+auto fmt::formatter<assay::formula::AxesText>::format(const assay::formula::AxesText& axes,
+                                                      format_context& context) const -> format_context::iterator {
+  std::string_view separator;
+  auto out = fmt::format_to(context.out(), "[");
+  for (assay::formula::AxisSet set = axes.set; set != 0; set &= set - 1) {
+    out = fmt::format_to(out, "{}{}", separator, axes.graph.axes[static_cast<size_t>(std::countr_zero(set))].name);
+    separator = ",";
+  }
+  return fmt::format_to(out, "]");
+}

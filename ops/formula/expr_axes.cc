@@ -200,6 +200,7 @@ Expr At(Expr x, Axis from, Axis to, const std::function<int64_t(int64_t)>& index
           TextOf(*x.graph, to));
   node.axes = (x.node().axes & ~SetOf(from.id)) | SetOf(to.id);
   RequireRoom("At", *x.graph, static_cast<double>(to.extent));
+  node.index.reserve(static_cast<size_t>(to.extent));
   for (int64_t i = 0; i < to.extent; ++i) {
     const int64_t at = index(i);
     Require(at >= -1 && at < from.extent, "At: the place of {} along {} is {}; places are -1, for zero, and 0 to {}", i,

@@ -2,7 +2,8 @@
 // Helpers that build expressions. Private to expr.cc, expr_axes.cc and change_rules.cc.
 #pragma once
 
-#include <string>
+#include <fmt/format.h>
+
 #include <string_view>
 #include <vector>
 
@@ -27,8 +28,22 @@ void SetSignsOfMap(const Graph& graph, Node& node);
 // Requires that all operands of `name` are of one graph.
 void RequireOneGraph(std::string_view name, const std::vector<Expr>& x);
 
-// Text for messages.
-std::string TextOf(const Graph& graph, Axis axis);
-std::string TextOf(Expr x);  // its axes
+// Axes as "[rows,n]", ascending, for messages. fmt makes the text, when a message is written: most checks hold.
+struct AxesText {
+  const Graph& graph;
+  AxisSet set;
+};
+inline AxesText TextOf(const Graph& graph, Axis axis) {
+  return {graph, SetOf(axis.id)};
+}
+inline AxesText TextOf(Expr x) {
+  return {*x.graph, x.node().axes};
+}
 
 }  // namespace assay::formula
+
+template <>
+struct fmt::formatter<assay::formula::AxesText> {
+  constexpr auto parse(format_parse_context& context) { return context.begin(); }
+  auto format(const assay::formula::AxesText& axes, format_context& context) const -> format_context::iterator;
+};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/formula/graph.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "ops/formula/functions.h"
@@ -48,23 +46,18 @@ std::vector<bool> ShownElsewhere(const Graph& graph, size_t output) {
 
 }  // namespace
 
-std::string AxesText(const Graph& graph, AxisSet set) {
-  std::string text = "[";
-  for (; set != 0; set &= set - 1) {
-    text += (text.size() > 1 ? "," : "") + graph.axes[static_cast<size_t>(std::countr_zero(set))].name;
-  }
-  return text + "]";
-}
-
-Graph KeepOutput(const Graph& graph, size_t output) {
+Graph KeepOutput(Graph graph, size_t output) {
   const std::vector<bool> needed = NodesOf(graph, output);
   const std::vector<bool> shown = ShownElsewhere(graph, output);
   std::vector<int> place(graph.nodes.size(), -1);
-  Graph kept{.axes = graph.axes, .nodes = {}, .inputs = graph.inputs, .outputs = {graph.outputs[output]}};
+  Graph kept{.axes = std::move(graph.axes),
+             .nodes = {},
+             .inputs = std::move(graph.inputs),
+             .outputs = {std::move(graph.outputs[output])}};
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     if (!needed[i]) continue;
     place[i] = static_cast<int>(kept.nodes.size());
-    Node& node = kept.nodes.emplace_back(graph.nodes[i]);
+    Node& node = kept.nodes.emplace_back(std::move(graph.nodes[i]));
     node.shown_elsewhere = shown[i];
     for (int& arg : node.args) arg = place[static_cast<size_t>(arg)];
   }

@@ -219,11 +219,8 @@ inline bool CanForget(Kind kind) {
          kind == Kind::kScatterAdd;
 }
 
-// "[rows,n]", ascending.
-std::string AxesText(const Graph& graph, AxisSet set);
-
 // Removes the other outputs and the nodes that lead to them alone. Inputs and axes all stay.
-Graph KeepOutput(const Graph& graph, size_t output);
+Graph KeepOutput(Graph graph, size_t output);
 
 inline AxisSet OutputSet(const OutputInfo& output) {
   return SetOf(output.axes);

@@ -44,6 +44,18 @@ TEST(GraphOutputs, OneIsKeptWithWhatLeadsToIt) {
   }
 }
 
+// Definitions may state millions of places, and each use of one keeps an output.
+TEST(GraphOutputs, OneIsKeptWithoutACopyOfItsPlaces) {
+  Graph graph;
+  const Axis n = AddAxis(graph, "n", 3);
+  const Expr x = AddInput(graph, "x", n);
+  const Expr before = At(x, n, n, [](int64_t i) { return i - 1; });
+  AddOutput(graph, "y", before, n);
+  const int64_t* places = before.node().index.data();
+  const Graph kept = KeepOutput(std::move(graph), 0);
+  EXPECT_EQ(kept.At(kept.outputs[0].node).index.data(), places);
+}
+
 // The axis that one output reduces is lanes of another.
 TEST(GraphOutputs, LanesAreThoseOfTheOutputAlone) {
   const SeveralOutputs built;
