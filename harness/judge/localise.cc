@@ -116,9 +116,12 @@ void FailureMap::Add(int64_t index) {
   if (index == last_) return;
   if (count_++ == 0) first_ = index;
   last_ = index;
+  int64_t row = 0, column = 0;
   for (size_t axis = 0; axis < shape_.size(); ++axis) {
-    hit_[axis][static_cast<size_t>(index / strides_[axis] % shape_[axis])] = true;
+    row = column, column = index / strides_[axis] % shape_[axis];
+    hit_[axis][static_cast<size_t>(column)] = true;
   }
+  least_right_ = std::min(least_right_, column - row), most_right_ = std::max(most_right_, column - row);
   constexpr size_t kMostKept = 4096;
   if (thinned_ == 0 || (HashOfIndex(index) & thinned_) == 0) kept_.push_back(index);
   if (kept_.size() <= kMostKept) return;
@@ -131,21 +134,17 @@ void FailureMap::Add(int64_t index) {
 std::string FailureMap::TextOfDiagonal() const {
   const size_t rank = shape_.size();
   if (rank < 2 || kept_.size() < 4) return "";
-  const int64_t columns = shape_[rank - 1], rows = shape_[rank - 2];
-  int64_t least = columns, most = -rows;  // of column - row
-  for (const int64_t index : kept_) {
-    const int64_t right = index % columns - index / columns % rows;
-    least = std::min(least, right), most = std::max(most, right);
-  }
+  const int64_t columns = shape_[rank - 1], rows = shape_[rank - 2], least = least_right_, most = most_right_;
+  std::vector<int64_t> before = {0};  // columns with failures before each one
+  for (const bool is_hit : hit_[rank - 1]) before.push_back(before.back() + (is_hit ? 1 : 0));
   // The share of places, in rows and columns with failures, that are as far to the right of the diagonal.
   const auto share = [&](int64_t from, int64_t to) {
     int64_t inside = 0, all = 0;
     for (int64_t row = 0; row < rows; ++row) {
-      for (int64_t column = 0; hit_[rank - 2][row] && column < columns; ++column) {
-        if (!hit_[rank - 1][column]) continue;
-        ++all;
-        inside += from <= column - row && column - row <= to ? 1 : 0;
-      }
+      if (!hit_[rank - 2][static_cast<size_t>(row)]) continue;
+      const int64_t first = std::clamp<int64_t>(row + from, 0, columns), end = std::clamp(row + to + 1, first, columns);
+      inside += before[static_cast<size_t>(end)] - before[static_cast<size_t>(first)];
+      all += before.back();
     }
     return static_cast<double>(inside) / static_cast<double>(all);
   };
@@ -153,9 +152,8 @@ std::string FailureMap::TextOfDiagonal() const {
   const auto is_meant = [&](int64_t from, int64_t to) {
     return std::pow(share(from, to), static_cast<double>(kept_.size())) < kChance;
   };
-  const int64_t only = least;
   if (least == most && is_meant(least, most))
-    return only == 0 ? "on the diagonal" : fmt::format("where column = row {:+}", only);
+    return least == 0 ? "on the diagonal" : fmt::format("where column = row {:+}", least);
   const auto distance = [](int64_t right) { return right == 0 ? "" : fmt::format(" {:+}", right); };
   if (is_meant(least, columns)) return fmt::format("where column >= row{}", distance(least));
   if (is_meant(-rows, most)) return fmt::format("where column <= row{}", distance(most));
@@ -175,8 +173,10 @@ std::string FailureMap::Text(bool of_sample) const {
   }
   if (const std::string text = of_sample ? "" : TextOfDiagonal(); !text.empty()) places += ", " + text;
   const bool has_period = places.empty() && !of_sample && shape_.size() >= 2;
-  if (const auto period = has_period ? FindPeriod(kept_, elements) : std::nullopt) {
+  const double share = static_cast<double>(kept_.size()) / static_cast<double>(count_);
+  if (const auto period = has_period ? FindPeriod(kept_, elements, share) : std::nullopt) {
     places = ", " + PeriodText("element", "elements", *period) + " in row-major order";
+    if (thinned_ != 0) places += fmt::format(" (of {} looked at)", kept_.size());
   }
   if (places.empty()) places = of_sample ? ", spread over all of them" : ", spread over the whole tensor";
   return fmt::format("{} of {} {}{}; first {}, last {}", count_, elements, noun, places, IndexText(shape_, first_),

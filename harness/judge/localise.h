@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ class FailureMap {
   std::string TextOfDiagonal() const;
   int64_t count_ = 0, first_ = -1, last_ = -1;
   std::vector<std::vector<bool>> hit_;  // per axis and coordinate
+  // The least and the greatest column - row of all failures.
+  int64_t least_right_ = std::numeric_limits<int64_t>::max(), most_right_ = std::numeric_limits<int64_t>::min();
   // Failing elements in ascending order: all, or those whose hash ends with as many zeros as thinned_ has ones.
   std::vector<int64_t> kept_;
   uint64_t thinned_ = 0;

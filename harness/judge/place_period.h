@@ -14,7 +14,8 @@ struct PlacePeriod {
 };
 
 // `coordinates`: ascending, below `size`. Nothing: so many random ones would lie as regularly more than once in 1,000
-// times, or they are in fewer than three periods or in few of those between the first and the last.
-std::optional<PlacePeriod> FindPeriod(std::span<const int64_t> coordinates, int64_t size);
+// times, or they are in fewer than three periods or in few of those between the first and the last. `share`: they are a
+// random sample, which has that part of all failing coordinates.
+std::optional<PlacePeriod> FindPeriod(std::span<const int64_t> coordinates, int64_t size, double share = 1);
 
 }  // namespace assay

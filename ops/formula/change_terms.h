@@ -157,7 +157,8 @@ ChangedExpr TakeMeanAlong(const ChangedPlace& p) {
   for (int i = 0; i < kNumber; ++i) left &= left - 1;
   const AxisSet one = left & (~left + 1), rest = meant & (meant - 1);
   const bool adds = kAlong == Along::kMore || kAlong == Along::kExchanged;
-  if (adds && (one == 0 || rest == 0 || (one | meant) == all)) return std::nullopt;  // all of them are another rule's
+  if (adds && (one == 0 || rest == 0)) return std::nullopt;
+  if (kAlong == Along::kMore && (one | meant) == all) return std::nullopt;  // another rule's
   sum.reduced = kAlong == Along::kAll ? all : kAlong == Along::kMore ? meant | one : adds ? rest | one : one;
   if (sum.reduced == 0 || sum.reduced == meant) return std::nullopt;
   sum.axes = all & ~sum.reduced;

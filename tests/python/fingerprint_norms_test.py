@@ -174,6 +174,13 @@ class Norms(Program):
         self.assertEqual(found["layer_norm", "welford"]["no_order"], "it is no one tree, but Welford's updates")
         self.assertEqual({p["squares_tree"] for (_, name), p in found.items() if name in ("two-pass", "one-pass")}, {"0:1:47", "0:1:31"})
 
+    def test_rows_of_two_elements_name_no_way_by_chance(self):
+        done = self.assay("fingerprint", "--backend", "cpu", "--case", "layer_norm/f32/rows=1,n=2/fill=normal/seed=0", "--json")
+        found = {p["implementation"]: p for p in json.loads(done.stdout)["passports"]}
+        self.assertEqual(found["two-pass"]["no_order"], "a sum of two terms has one order")
+        self.assertNotIn("formula", found["two-pass"])
+        self.assertEqual(found["welford"]["predicted"], {"agree": 256, "sums": 256})
+
 
 if __name__ == "__main__":
     unittest.main()

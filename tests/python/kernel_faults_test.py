@@ -170,6 +170,12 @@ class Means(unittest.TestCase):
         for axes, says in (((0, 2, 3), "along one axis more"), ((1, 3), "along another axis in place of one of theirs")):
             self.assertRegex(self.said(x, axes), f"means like it, {says}$")
 
+    def test_the_other_axis_may_be_all_that_is_left(self):
+        def centred(x):
+            return x - assay.namespace(x).mean(x, axis=(1, 2), keepdims=True)
+        x = normals(6, 5, 8)
+        self.assertRegex(cause(centred, [x], x - x.mean((0, 2), keepdims=True)), "means like it, along another axis in place of one of theirs$")
+
     def test_other_groups_have_no_such_name(self):
         self.assertEqual(self.said(self.X.astype(float).reshape(2, 4, 2, 30), (1, 3)), "")
 

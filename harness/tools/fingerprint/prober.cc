@@ -113,6 +113,9 @@ Result<std::string> Prober::HashOf(std::span<const ProbeSum> sums) {
 
 Result<RevealedOrder> RevealOrder(Prober& prober) {
   if (prober.sums().are_exponentials() || prober.sums().are_squares()) return RevealOrderByThrees(prober);
+  if (prober.sums().is_mean() && prober.sums().terms() < 3) {
+    return Fail(ErrorCode::kUnsupported, "a sum of two terms has one order");
+  }
   Error last;
   for (const Sizes& sizes : SizesFor(prober)) {
     bool overflows = false;

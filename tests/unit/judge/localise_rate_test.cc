@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <random>
 #include <string>
 #include <vector>
@@ -131,6 +132,27 @@ TEST(Localise, NamesThePlaceOfMostLocalisedFaults) {
 
 TEST(Localise, NamesThePeriodOfMostPeriodicFaults) {
   EXPECT_GE(ShareNamed(true), 0.95);
+}
+
+TEST(Localise, NamesNoPlaceOfRandomFailures) {
+  constexpr int kMaps = 300;
+  std::mt19937 random(3);
+  int named = 0;
+  for (int k = 0; k < kMaps; ++k) {
+    const Fault everywhere = DrawFault(random, false);
+    FailureMap map(everywhere.shape);
+    std::bernoulli_distribution fails(std::exp2(-static_cast<double>(Draw(random, 1, 10))));
+    for (int64_t i = 0; i < NumElements(everywhere.shape); ++i) {
+      if (fails(random)) map.Add(i);
+    }
+    const std::string where = map.Text();
+    for (const char* word : {" of every ", "not all of them", "column >= ", "column <= ", "column = ", "diagonal"}) {
+      if (where.find(word) == std::string::npos) continue;
+      ++named;
+      break;
+    }
+  }
+  EXPECT_LE(named, kMaps / 100);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/judge/localise.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -55,8 +56,12 @@ TEST(Localise, NamesPeriodsAndWhatIsNotWhole) {
             "60 of 512 elements, column 3 of every 8; first [0,3], last [3,123]");
   EXPECT_EQ(Where(9, 64, [](int64_t r, int64_t c) { return (r * 64 + c) % 7 == 5; }),
             "82 of 576 elements, element 5 of every 7 in row-major order; first [0,5], last [8,60]");
+  EXPECT_THAT(Where(512, 512, [](int64_t r, int64_t c) { return (r * 512 + c) % 7 == 5; }),
+              testing::ContainsRegex("element 5 of every 7 in row-major order \\(of [0-9]+ looked at\\)"));
   EXPECT_EQ(Where(4, 512, [](int64_t, int64_t c) { return c >= 40 && c < 72 && c % 5 != 1; }),
             "100 of 2048 elements, columns 40-70, not all of them; first [0,40], last [3,70]");
+  EXPECT_EQ(Where(4, 512, [](int64_t, int64_t c) { return (c >= 40 && c < 45) || (c >= 60 && c < 65); }),
+            "40 of 2048 elements, columns 40-44 and 60-64; first [0,40], last [3,64]");
   EXPECT_EQ(Where(8, 64, [](int64_t r, int64_t c) { return (c * 37 + r * 11) % 64 < 3; }).substr(0, 45),
             "24 of 512 elements, in 22 of 64 columns; firs");
   EXPECT_EQ(Where(64, 64, [](int64_t, int64_t c) { return c * 37 % 64 < 44; }).substr(0, 41),
@@ -70,6 +75,9 @@ TEST(Localise, NamesDiagonalsAndTriangles) {
             "72 of 256 elements, where column <= row; first [0,0], last [15,15]");
   EXPECT_EQ(Where(64, 64, [](int64_t r, int64_t c) { return c == r + 2; }),
             "62 of 4096 elements, rows 0-61, last 62 columns, where column = row +2; first [0,2], last [61,63]");
+  // A map keeps a sample of so many failures, but none of them lies outside of a triangle that it names.
+  const auto is_above = [](int64_t r, int64_t c) { return c >= r || (r == 400 && c < 3); };
+  EXPECT_THAT(Where(512, 512, is_above), testing::HasSubstr("where column >= row -400"));
   // A tile that lies beside the diagonal is no triangle.
   EXPECT_EQ(Where(64, 64, [](int64_t r, int64_t c) { return r < 8 && c >= 8 && c < 16; }),
             "64 of 4096 elements, tile rows 0-7, tile columns 8-15; first [0,8], last [7,15]");
