@@ -180,6 +180,7 @@ ChangedExpr MoveIndex(const ChangedPlace& p) {
 constexpr std::string_view kAnewAt = "{1} that begins anew at step {2} alone";
 
 constexpr ChangeRule kRules[] = {
+    {ReadInTurn, "{1}, and what is read alike, in turn, not in blocks", nullptr, true},
     {CountAll, "all {0} in place of {1}"},
     {TakeOperand<0, 2>},
     {TakeOperand<1, 2>},
@@ -341,7 +342,6 @@ constexpr ChangeRule kRules[] = {
     {Replace<Function::kOr, Function::kAnd>},
     {ReduceMagnitudes},
     {StartAtZero},
-    {ReadInTurn, "{1}, and what is read alike, in turn, not in blocks", nullptr, true},
     {TakeOperand<1, 2>, "{0} in place of {1}, and where it is alike", nullptr, true, true},
     {ChangeTerms<LastTerm, false>, "{1}, and others along the same axes, without the last term", nullptr, true, true},
     {ChangeTerms<FirstTerm, false>, "{1}, and others along the same axes, without the first term", nullptr, true, true},

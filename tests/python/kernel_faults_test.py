@@ -7,7 +7,7 @@ import unittest
 import numpy as np
 
 import assay
-from mistakes import rope, softmax
+from mistakes import attention, rope, softmax
 
 RNG = np.random.default_rng(11)
 
@@ -141,6 +141,12 @@ class Terms(unittest.TestCase):
         other = x.max(1)
         other[[5, 9]] += 3
         self.assertEqual(cause("reduce", [x], other, kind="max", axes=1), "")
+
+    def test_heads_of_larger_operands_are_named_by_a_quick_search(self):
+        q, k, v = normals(1, 8, 24, 32), normals(1, 2, 40, 32), normals(1, 2, 40, 32)
+        wide = [x.astype(np.float64) for x in (q, k, v)]
+        self.assertIn("in turn, not in blocks", cause("attention", [q, k, v], attention(*wide, head_of=lambda head, _: head % 2)))
+        self.assertEqual(cause("attention", [q, k, v], attention(*wide, 1.0)), "scale=1")
 
 
 class FittedConstants(unittest.TestCase):

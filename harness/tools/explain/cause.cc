@@ -237,12 +237,19 @@ Reach ExplainByStages(const WrongResult& result, const StageMistake& mistake, Re
   return reach == Reach::kWrongPlaces && bits < result.least_bits ? Reach::kNothing : reach;
 }
 
-// Whether a changed case of a formula comes near some wrong elements: most do not, and are not computed as a whole.
+// Whether a changed case comes near some wrong elements: most do not, and are not computed as a whole.
 bool IsNear(const WrongResult& result, const Problem& problem, const std::vector<Tensor>& inputs) try {
-  const auto* const op = dynamic_cast<const FormulaOperator*>(&result.op);
-  if (op == nullptr || result.places == nullptr || !IsFloat(result.got[result.output].dtype())) return true;
-  const formula::Definition definition = op->DefinitionOf(problem, result.output);
-  return NearElements(As(result, *op, problem, inputs, result.got), true).MayBeOf(definition.graph());
+  if (result.places == nullptr || !IsFloat(result.got[result.output].dtype())) return true;
+  const auto is_near = [&](const FormulaOperator& op, const Problem& as, const std::vector<Tensor>& given,
+                           const std::vector<Tensor>& got) {
+    const formula::Definition definition = op.DefinitionOf(as, result.output);
+    // Data that are exact as meant have no tolerance for the roundings that a change makes of them.
+    return NearElements(As(result, op, as, given, got), !result.is_exact).MayBeOf(definition.graph());
+  };
+  if (const auto* const op = dynamic_cast<const FormulaOperator*>(&result.op))
+    return is_near(*op, problem, inputs, result.got);
+  const auto form = OwnFormOf(problem, inputs, result.got);
+  return !form || is_near(*form->op, form->problem, form->inputs, form->got);
 } catch (const formula::FormulaError&) {
   return true;  // the case itself says what is wrong with it
 }
@@ -335,9 +342,8 @@ void FindTwoPlaces(const WrongResult& result, FoundCauses& causes) {
 void FindTwoPlacesOfForm(const WrongResult& result, FoundCauses& causes) {
   if (!IsSmall(result.problem) || result.work->IsOver()) return;
   if (dynamic_cast<const FormulaOperator*>(&result.op) != nullptr) return FindTwoPlaces(result, causes);
-  for (const Form& form : FormsOf(result.problem, result.inputs, result.got)) {
-    if (form.text.empty()) return FindTwoPlaces(As(result, *form.op, form.problem, form.inputs, form.got), causes);
-  }
+  if (const auto form = OwnFormOf(result.problem, result.inputs, result.got))
+    FindTwoPlaces(As(result, *form->op, form->problem, form->inputs, form->got), causes);
 }
 
 Reach ReachOfTwoPlaces(const WrongResult& result, const CaseChange& change);
@@ -373,10 +379,8 @@ Reach ReachOfTwoPlaces(const WrongResult& result, const CaseChange& change) {
     return ExplainByFormula(made, GraphOf(made), *change.formula, NearElements(made), fit);
   };
   if (dynamic_cast<const FormulaOperator*>(&result.op) != nullptr) return of(result);
-  for (const Form& form : FormsOf(result.problem, result.inputs, result.got)) {
-    if (form.text.empty()) return of(As(result, *form.op, form.problem, form.inputs, form.got));
-  }
-  return Reach::kNothing;
+  const auto form = OwnFormOf(result.problem, result.inputs, result.got);
+  return form ? of(As(result, *form->op, form->problem, form->inputs, form->got)) : Reach::kNothing;
 }
 
 // Whether a narrowing that was found for one result of the kernel makes another one, too.
@@ -387,10 +391,8 @@ bool IsMadeByNarrowing(const WrongResult& other, const formula::Narrowing& narro
     return MakesResult({definition.graph(), ReadElements(as.inputs)}, as, narrowing);
   };
   if (dynamic_cast<const FormulaOperator*>(&other.op) != nullptr) return is_made(other);
-  for (const Form& form : FormsOf(other.problem, other.inputs, other.got)) {
-    if (form.text.empty()) return is_made(As(other, *form.op, form.problem, form.inputs, form.got));
-  }
-  return true;
+  const auto form = OwnFormOf(other.problem, other.inputs, other.got);
+  return !form || is_made(As(other, *form->op, form->problem, form->inputs, form->got));
 }
 
 // How far a change that explains a result agrees with another one of the kernel. Other roundings than those inside of

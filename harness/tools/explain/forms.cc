@@ -331,6 +331,28 @@ std::vector<Tensor> InShapesOf(const std::vector<Operand>& operands, const std::
   return shaped;
 }
 
+std::optional<Form> MakeForm(const written::FormRow& row, const Problem& problem, const std::vector<Tensor>& inputs,
+                             const std::vector<Tensor>& got) {
+  if (problem.spec.op != row.op) return std::nullopt;
+  const std::optional<written::Written> form = row.write(problem);
+  if (!form) return std::nullopt;
+  std::vector<DType> types = TypesOf(problem.inputs);
+  types.push_back(problem.outputs[0].dtype);
+  const std::string text = DTypeListText(types);
+  auto op = std::make_shared<FormulaOperator>(problem.spec.op, [author = form->author, text](formula::Definition& d) {
+    author(d);
+    d.SetDoc("a formula of this operator");
+    d.SetTypes({text});
+  });
+  CaseSpec spec = problem.spec;
+  spec.dtypes = std::set(types.begin(), types.end()).size() == 1 ? std::vector{types[0]} : types;
+  spec.attrs = form->extents;
+  Result<Problem> bound = op->Bind(spec);
+  if (!bound) return std::nullopt;
+  std::vector<Tensor> shaped = InShapesOf(bound->inputs, inputs), results = InShapesOf(bound->outputs, got);
+  return Form{row.text, std::move(op), *std::move(bound), std::move(shaped), std::move(results)};
+}
+
 }  // namespace
 
 bool HasForm(std::string_view op) {
@@ -340,26 +362,18 @@ bool HasForm(std::string_view op) {
 std::vector<Form> FormsOf(const Problem& problem, const std::vector<Tensor>& inputs, const std::vector<Tensor>& got) {
   std::vector<Form> forms;
   for (const written::FormRow& row : written::kForms) {
-    if (problem.spec.op != row.op) continue;
-    const std::optional<written::Written> form = row.write(problem);
-    if (!form) continue;
-    std::vector<DType> types = TypesOf(problem.inputs);
-    types.push_back(problem.outputs[0].dtype);
-    const std::string text = DTypeListText(types);
-    auto op = std::make_shared<FormulaOperator>(problem.spec.op, [author = form->author, text](formula::Definition& d) {
-      author(d);
-      d.SetDoc("a formula of this operator");
-      d.SetTypes({text});
-    });
-    CaseSpec spec = problem.spec;
-    spec.dtypes = std::set(types.begin(), types.end()).size() == 1 ? std::vector{types[0]} : types;
-    spec.attrs = form->extents;
-    Result<Problem> bound = op->Bind(spec);
-    if (!bound) continue;
-    std::vector<Tensor> shaped = InShapesOf(bound->inputs, inputs), results = InShapesOf(bound->outputs, got);
-    forms.push_back({row.text, std::move(op), *std::move(bound), std::move(shaped), std::move(results)});
+    if (std::optional<Form> form = MakeForm(row, problem, inputs, got)) forms.push_back(*std::move(form));
   }
   return forms;
+}
+
+std::optional<Form> OwnFormOf(const Problem& problem, const std::vector<Tensor>& inputs,
+                              const std::vector<Tensor>& got) {
+  for (const written::FormRow& row : written::kForms) {
+    if (*row.text != 0) continue;
+    if (std::optional<Form> form = MakeForm(row, problem, inputs, got)) return form;
+  }
+  return std::nullopt;
 }
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,5 +25,9 @@ bool HasForm(std::string_view op);
 
 // None for attributes that no form has, as heads of which some have no key head.
 std::vector<Form> FormsOf(const Problem& problem, const std::vector<Tensor>& inputs, const std::vector<Tensor>& got);
+
+// The formula of an operator that is made by hand.
+std::optional<Form> OwnFormOf(const Problem& problem, const std::vector<Tensor>& inputs,
+                              const std::vector<Tensor>& got);
 
 }  // namespace assay
