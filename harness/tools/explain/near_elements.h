@@ -43,7 +43,7 @@ class NearElements {
       const std::vector<int64_t> in_lane = evaluator.Elements(lane);
       const std::span<const double> values = evaluator.Run(lane, {});
       const auto at = static_cast<size_t>(std::ranges::find(in_lane, wrong.element) - in_lane.begin());
-      return !(std::fabs(values[at] - wrong.got) > wrong.left);  // true of NaN
+      return !std::isfinite(wrong.got) || std::fabs(values[at] - wrong.got) <= wrong.left;
     });
   }
 
