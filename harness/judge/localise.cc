@@ -95,7 +95,7 @@ std::string AxisText(const AxisName& name, const std::vector<bool>& hit, int64_t
     return RangeText(name, coordinates.front(), coordinates.back(), size) + ", not all of them";
   }
   if (!stretches.empty()) return stretches;
-  // So many failures in random places leave about so many coordinates without one.
+  // Failures in random places leave about `left` coordinates without one.
   const double left = static_cast<double>(size) * std::exp(-static_cast<double>(failures) / static_cast<double>(size));
   const bool is_random = 2 * count > size && static_cast<double>(size - count) <= 3 * left + 1;
   return is_random ? "" : fmt::format("in {} of {} {}", count, size, name.many);

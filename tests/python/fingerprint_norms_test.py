@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """assay fingerprint of norms and losses whose orders are written down: fingerprint_norms_test.py ASSAY [CLASS]."""
 import json
-import os
 import sys
 import unittest
 
+from fingerprint_test import IN_LANES
+from full import FULL
 from kernels_test import Program
-
-FULL = "ASSAY_TEST_FULL" in os.environ
 
 
 def text_of_halves(first, n):
@@ -19,16 +18,7 @@ def text_of_halves(first, n):
 # The orders in which KERNELS adds 32 squares or exponentials.
 TREES = {"one_by_one": "0:1:31", "lanes": "0:4:28 + (2:4:30) + (1:4:29 + (3:4:31))",
          "blocks": "0:1:7 + (8:1:15) + (16:1:23) + (24:1:31)", "halves": text_of_halves(0, 32)}
-KERNELS = """
-    def in_lanes(products, lanes, dtype=np.float32):
-        sums = np.zeros(products.shape[:-1] + (lanes,), dtype)
-        for first in range(0, products.shape[-1], lanes):
-            sums = (sums + products[..., first:first + lanes].astype(dtype)).astype(dtype)
-        while sums.shape[-1] > 1:
-            half = sums.shape[-1] // 2
-            sums = (sums[..., :half] + sums[..., half:]).astype(dtype)
-        return sums[..., 0].astype(np.float32)
-
+KERNELS = IN_LANES + """
     def subtract(name, total):
         def rows(x, eps):
             c = x - (total(x) / np.float32(x.shape[-1]))[..., None]

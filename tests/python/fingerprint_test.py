@@ -14,8 +14,8 @@ from kernels_test import Program
 MATMUL = "matmul/f32/m=8,n=8,k=32/fill=normal/seed=0"
 UNIT = "matmul/f16-f16-f32/m=8,n=8,k=32/fill=normal/seed=0"
 REDUCE = "reduce/f32/shape=8x64,axes=1/fill=normal/seed=0"
-# Each adds in an order of its own; the last four break the contract that they declare.
-KERNELS = """
+# Terms along the last axis are added in so many lanes, whose sums are added in halves.
+IN_LANES = """
     def in_lanes(products, lanes, dtype=np.float32):
         sums = np.zeros(products.shape[:-1] + (lanes,), dtype)
         for first in range(0, products.shape[-1], lanes):
@@ -24,7 +24,9 @@ KERNELS = """
             half = sums.shape[-1] // 2
             sums = (sums[..., :half] + sums[..., half:]).astype(dtype)
         return sums[..., 0].astype(np.float32)
-
+"""
+# Each adds in an order of its own; the last four break the contract that they declare.
+KERNELS = IN_LANES + """
     def products(a, b):
         return a[:, None, :] * b.T[None, :, :]
 
