@@ -14,6 +14,7 @@
 
 #include "harness/core/base/result.h"
 #include "harness/core/model/contract.h"
+#include "harness/core/model/verdict_kind.h"
 #include "harness/judge/hypotheses/weaker_arithmetic.h"
 #include "harness/judge/metrics.h"
 #include "harness/judge/mutation_power.h"
@@ -22,24 +23,6 @@
 #include "harness/judge/twin_check.h"
 
 namespace assay {
-
-enum class Verdict : uint8_t {
-  kPass,
-  kBelowContract,
-  kMismatch,
-  kNondeterministic,
-  kFlaky,  // ends differently from try to try
-  kInconclusive,
-  kUnsupported,
-  kUnavailable,
-  kCrash,
-  kTimeout,
-  kError,
-  kMissing,
-};
-inline constexpr int kVerdictCount = 12;
-std::string_view Name(Verdict verdict);  // "below_contract"
-Result<Verdict> ParseVerdict(std::string_view name);
 
 enum class ResultClass : uint8_t { kBitExact, kWithinClass, kWithinLowerClass, kSuspect, kNone };
 inline constexpr int kResultClassCount = 5;

@@ -406,7 +406,7 @@ static assay_status plan_create(assay_device* device, const assay_op_desc* op, c
     for (int t = 0; t < 3 && is(plan, "ignores_padding"); ++t) {
       plan->strides[t][0] = operands[t]->shape[1], plan->strides[t][1] = 1;
     }
-    if (is(plan, "slow_prepare")) usleep(300000);
+    if (is(plan, "slow_prepare")) usleep(100000);
     static int kept;
     if (is(plan, "keeps_prepared") && !kept++) usleep(300000);
     *out = plan;

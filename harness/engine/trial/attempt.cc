@@ -11,21 +11,6 @@
 
 namespace assay {
 
-Verdict VerdictOf(FailureKind kind) {
-  switch (kind) {
-    case FailureKind::kUnsupported:
-      return Verdict::kUnsupported;
-    case FailureKind::kUnavailable:
-      return Verdict::kUnavailable;
-    case FailureKind::kCrash:
-      return Verdict::kCrash;
-    case FailureKind::kTimeout:
-      return Verdict::kTimeout;
-    default:
-      return Verdict::kError;
-  }
-}
-
 bool IsFailingResult(Verdict verdict) {
   return verdict == Verdict::kMismatch || verdict == Verdict::kBelowContract || verdict == Verdict::kNondeterministic;
 }
@@ -97,14 +82,15 @@ void Attempt::SetFailure(const WorkerFailure& failure) {
   }
   memory_fault = memory_fault || failure.kind == FailureKind::kMemoryFault;
   harness_failed = harness_failed || failure.kind == FailureKind::kHost;
-  device_lost = device_lost || failure.kind == FailureKind::kDeviceLost;
-  SetVerdict(VerdictOf(failure.kind), ResultClass::kNone, failure.message);
+  failed_by = failure.kind;
+  SetVerdict(RuleOf(failure.kind).verdict, ResultClass::kNone, failure.message);
 }
 
 void Attempt::SetFault(const std::exception& fault) {
   findings.reset();  // of a judgement that has no end
   kept.clear();
   harness_failed = true;
+  failed_by.reset();
   record.fault = kHarnessBackend;
   SetVerdict(Verdict::kError, ResultClass::kNone, DescribeException(fault));
 }

@@ -12,7 +12,7 @@
 #include "harness/tools/explain/mask_change.h"
 #include "harness/tools/explain/padding_change.h"
 #include "harness/tools/explain/table_change.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -16,7 +16,7 @@
 #include "harness/tools/explain/stored_changes.h"
 #include "harness/tools/explain/wrong_places.h"
 #include "ops/formula/formula_error.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "ops/exact_ties.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {
