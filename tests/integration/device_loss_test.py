@@ -29,7 +29,8 @@ class Loss(Cli):
                                 env={**self.env, **env}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def records(self):
-        return [json.loads(line) for line in (self.dir / "out/results.jsonl").read_text().splitlines()]
+        path = self.dir / "out/results.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def await_records(self, count):
         path = self.dir / "out/results.jsonl"
@@ -38,6 +39,14 @@ class Loss(Cli):
                 return
             time.sleep(0.05)
         self.fail(f"{path} has no {count} records after 2 minutes")
+
+    def await_rounds(self, count, least):
+        for _ in range(2400):
+            rounds = [r["round_medians_s"].count(",") + 1 for r in self.records()]
+            if len(rounds) == count and min(rounds) >= least:
+                return
+            time.sleep(0.05)
+        self.fail(f"{count} results have no {least} rounds each after 2 minutes")
 
     def test_a_device_that_goes_away_fails_its_cases_and_takes_no_verdict_back(self):
         run = self.start(*cases(400), "--impl", "ok", "--no-perf", "--require-backend", "misbehaving", env=self.away)
@@ -61,8 +70,7 @@ class Loss(Cli):
 
     def test_a_device_that_goes_away_in_a_later_round_leaves_the_verdicts_and_fails_the_run(self):
         run = self.start(*cases(3), "--impl", "ok", "--rounds", "400", "--perf-time", "0.005", env=self.away)
-        self.await_records(3)
-        time.sleep(1)
+        self.await_rounds(3, 2)
         self.gone.touch()
         stdout, stderr = run.communicate(timeout=240)
         self.assertEqual(run.returncode, 3, stdout + stderr)
@@ -83,7 +91,7 @@ class Loss(Cli):
                 self.assertEqual(done.returncode, 3)
 
     def test_a_hang_when_a_plan_is_freed_is_the_verdict_of_its_case(self):
-        done, records = self.run_cases("--case", CASE, *ON_PLUGIN, "--impl", "ok", "--no-perf", "--timeout", "1",
+        done, records = self.run_cases("--case", CASE, *ON_PLUGIN, "--impl", "ok", "--no-perf", "--timeout", "1", "--retries", "0",
                                        env={"ASSAY_MISBEHAVE": "hang_on_destroy"})
         self.assertEqual([r["verdict"] for r in records], ["timeout"], done.stderr)
         self.assertEqual(done.returncode, 3)
@@ -119,13 +127,7 @@ class Loss(Cli):
 
     def test_a_kill_among_the_rounds_leaves_the_rounds_that_were_made(self):
         run = self.start(*cases(2), "--impl", "ok", "--rounds", "1000", "--perf-time", "0.005", env={})
-        rounds = []
-        for _ in range(2400):
-            if (self.dir / "out/results.jsonl").exists():
-                rounds = [r["round_medians_s"].count(",") + 1 for r in self.records()]
-            if len(rounds) == 2 and min(rounds) > 3:
-                break
-            time.sleep(0.05)
+        self.await_rounds(2, 4)
         run.kill()
         run.communicate(timeout=60)
         self.assertEqual(len(self.records()), 2)

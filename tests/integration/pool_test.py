@@ -12,7 +12,7 @@ import unittest
 from program import ASSAY, CASE, Cli, PLUGIN
 
 NAMES = ("imaginary #0", "imaginary #1")
-# Each preparation takes it a third of a second: neither device is done before the other has begun.
+# A case is prepared ten times, a tenth of a second each: neither device is done before the other has begun.
 SLOW = "slow_prepare"
 FAST = "keeps_prepared"  # the first one of each worker alone
 
@@ -235,7 +235,7 @@ class Pool(Base):
 
 class Exploring(Base):
     """Explores on the same two devices. Cases that the plugin does not offer have records too."""
-    CASES = 150
+    CASES = 80
 
     def explored(self, *more, how="two_devices", out="out"):
         done = self.assay("explore", "--out", out, "--progress", "none", "--op", "matmul", "--dtype", "f32", "--seed", "3", "--cases",

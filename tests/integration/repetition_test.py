@@ -63,28 +63,28 @@ class Repetition(Cli):
         self.assertRegex(stderr, r"\d+ passes: \d+ tries of 2 results, 1 of them flaky")
 
     def test_a_run_that_is_continued_has_as_many_tries(self):
-        words = ("--case", CASE, "--impl", "ok", "--repeat", "150")
+        words = ("--case", CASE, "--impl", "ok", "--repeat", "50")
         run = self.start(*words, env={})
         self.await_that(lambda records: any(r["tries"].startswith("pass*") for r in records))
         run.kill()
         run.communicate(timeout=60)
         before = tries_of(self.records()[0])[0][1]
-        self.assertLess(before, 150)
+        self.assertLess(before, 50)
         done = self.assay("run", "--out", "out", "--progress", "none", *ON_PLUGIN, *words, "--resume")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual([r["tries"] for r in self.records()], ["pass*150"])
+        self.assertEqual([r["tries"] for r in self.records()], ["pass*50"])
 
     def test_a_command_brings_a_lost_device_back(self):
         gone = self.shared / "gone"
         command = f'echo "$ASSAY_SELECTOR: $ASSAY_REASON" >> {self.shared}/told; rm {gone}'
-        run = self.start(*cases(200), "--impl", "ok", "--jobs", "1", "--on-device-lost", command,
+        run = self.start(*cases(80), "--impl", "ok", "--jobs", "1", "--on-device-lost", command,
                          env={"ASSAY_MISBEHAVE": "goes_away", "ASSAY_GONE_FILE": str(gone)})
         self.await_that(lambda records: len(records) >= 3)
         gone.touch()
         stdout, stderr = run.communicate(timeout=240)
         self.assertEqual(run.returncode, 1, stdout + stderr)
         verdicts = [r["verdict"] for r in self.records()]
-        self.assertEqual(verdicts.count("pass") + verdicts.count("flaky"), 200)
+        self.assertEqual(verdicts.count("pass") + verdicts.count("flaky"), 80)
         flaky = [r for r in self.records() if r["verdict"] == "flaky"]
         self.assertTrue(flaky)
         self.assertEqual({r["tries"] for r in flaky}, {"error,pass"})

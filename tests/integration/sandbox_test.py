@@ -145,7 +145,7 @@ class Endings(Sandbox):
         self.no_folder_is_left()
 
     def test_folders_that_no_path_is_long_enough_for_are_removed(self):
-        few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1000, 1000))  # fewer descriptors than folders
+        few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))  # fewer descriptors than folders
         done, records = self.attempt("leave_deep_folders", preexec_fn=few)
         self.assertEqual([r["verdict"] for r in records], ["pass"], done.stdout + done.stderr)
         self.no_folder_is_left()

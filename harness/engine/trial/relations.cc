@@ -147,7 +147,7 @@ Call<void> Runner::Try(const Relation& relation, size_t number) {
   }
   PropertyOutcome outcome = CheckProperty(relation.name, shape, other->expected, other->tolerance, other->values);
   outcome.claimed = IsClaimed(relation.claim, request_.attempt.contract, data.inputs[0].dtype());
-  findings_.outputs[number].evidence.properties.push_back(std::move(outcome));
+  findings_.outputs[number].observed.properties.push_back(std::move(outcome));
   return {};
 }
 
@@ -164,7 +164,7 @@ Call<void> Runner::Repeat() {
     JudgeRepetition(*std::move(again), outcomes);
   }
   for (size_t k = 0; k < outcomes.size(); ++k) {
-    findings_.outputs[k].evidence.properties.push_back(std::move(outcomes[k]));
+    findings_.outputs[k].observed.properties.push_back(std::move(outcomes[k]));
   }
   return {};
 }
@@ -176,9 +176,9 @@ void Runner::JudgeRepetition(Outputs again, std::vector<PropertyOutcome>& outcom
     if (SameBits(again[k], first)) continue;
     const PreparedOutput& of = data.outputs[k];
     outcomes[k] = CheckProperty("repeat", data.problem.outputs[k].shape, first.ToDoubles(), {}, again[k].ToDoubles());
-    JudgeInputs& evidence = findings_.outputs[k].evidence;
-    evidence.bits_equal = false;  // Decide knows what det=yes asks for
-    evidence.runs.push_back(JudgeOutput(
+    JudgeInputs& observed = findings_.outputs[k].observed;
+    observed.bits_equal = false;  // Decide knows what det=yes asks for
+    observed.runs.push_back(JudgeOutput(
         {*data.op, data.problem, k, data.inputs, of.golden, request_.by.outputs[k].bound, request_.attempt.contract},
         again[k]));
   }

@@ -38,8 +38,8 @@ struct RelationRequest {
   const PreparedCase& data() const { return context.data(); }
 };
 
-// Adds to each output's evidence: its properties, its side effects, and, when a repetition gives other bits, its runs.
-// Errors: the worker did not survive; they name the relation.
+// Adds to what is observed of each output: its properties, its side effects, and, when a repetition gives other bits,
+// its runs. Errors: the worker did not survive; they name the relation.
 Call<void> RunRelations(const RelationRequest& request, Findings& findings);
 
 // "batch1=yes;columns=no", and what broke: "columns: element [0,1] is ...".

@@ -29,8 +29,9 @@ CheckedRule RunInWorker(const PluginToCheck& plugin, const PluginCheck& check, c
   Worker worker({plugin.executable, plugin.path, plugin.timeout_s, plugin.sandbox, /*loads=*/false});
   Call<void> started = worker.Start();
   if (!started) return {&check, "crash", started.error().message};
-  const Call<Json> answer = worker.Request(
-      "check", {{"plugin", plugin.path}, {"check", check.name}, {"problems", problems}}, CallLimit{plugin.timeout_s});
+  const Json request = {
+      {"plugin", plugin.path}, {"check", check.name}, {"problems", problems}, {"timeout_s", plugin.timeout_s}};
+  const Call<Json> answer = worker.Request("check", request, CallLimit{plugin.timeout_s});
   if (answer) {
     Reply reply(*answer);
     CheckedRule checked{&check, reply.Text("kind", kMaxNameBytes), reply.Text("finding", kMaxTextBytes)};

@@ -154,6 +154,7 @@ Json RunPluginCheck(const Json& request) {
   PluginUnderTest plugin;
   plugin.path = request.at("plugin");
   plugin.problems = &request.at("problems");
+  plugin.timeout_s = request.at("timeout_s");
   Finding finding = plugin_check::Reach(plugin, check->needs, request.at("problems"));
   if (finding.kind == Finding::Kind::kOk) finding = check->run(plugin);
   return {{"status", ASSAY_OK}, {"kind", Name(finding.kind)}, {"finding", finding.text}};

@@ -43,6 +43,7 @@ struct PluginUnderTest {
   assay_device* device = nullptr;    // number 0
   std::vector<CheckedOffer> offers;  // one per operator; from kOffer on at least one
   const Json* problems = nullptr;    // all that are tried
+  double timeout_s = 60;             // of the check
 
   PluginUnderTest() = default;
   PluginUnderTest(const PluginUnderTest&) = delete;
@@ -63,7 +64,8 @@ struct PluginCheck {
 // In the order in which they are run.
 std::span<const PluginCheck> PluginChecks();
 
-// Worker side. {"plugin": path, "check": name, "problems": [EncodeProblem...]} -> {"status", "kind", "finding"}.
+// Worker side. {"plugin": path, "check": name, "problems": [EncodeProblem...], "timeout_s"} -> {"status", "kind",
+// "finding"}.
 Json RunPluginCheck(const Json& request);
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -18,7 +19,7 @@
 namespace assay::plugin_check {
 namespace {
 
-constexpr auto kLongest = std::chrono::seconds(10);
+constexpr double kLongest = 10;
 constexpr char kDone = 1;
 
 // In a process of its own: loads and uses the plugin, says so, and ends as a program does.
@@ -34,9 +35,10 @@ constexpr char kDone = 1;
 }
 
 // Its status, or nothing when it had to be killed.
-std::optional<int> Await(pid_t child) {
+std::optional<int> Await(pid_t child, double seconds) {
   int status = 0;
-  for (const auto until = std::chrono::steady_clock::now() + kLongest; std::chrono::steady_clock::now() < until;) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (std::chrono::steady_clock::now() < until) {
     if (::waitpid(child, &status, WNOHANG) == child) return status;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
@@ -67,10 +69,11 @@ Finding Unload(PluginUnderTest& plugin) {
   }
   // Loading and compiling may take its time, within what the whole check is given.
   const bool done = HasSaidDone(ends[0]);
-  const std::optional<int> status = Await(child);
+  const double longest = std::min(kLongest, plugin.timeout_s / 2);  // else the check ends first, without a finding
+  const std::optional<int> status = Await(child, longest);
   ::close(ends[0]);
   if (!done) return Skipped("the plugin could not be used; the checks before say why");
-  if (!status) return Bad("a process that had used the plugin did not end within {} s", kLongest.count());
+  if (!status) return Bad("a process that had used the plugin did not end within {} s", longest);
   if (WIFSIGNALED(*status)) {
     return Bad("a process that had used the plugin ended with {} ({}); see what its libraries do at exit",
                ::sigabbrev_np(WTERMSIG(*status)), ::strsignal(WTERMSIG(*status)));

@@ -23,7 +23,8 @@ FunctionErrors MeasureExp(const Tensor& x, double error_in_ulps) {
   for (double& value : y) {
     const long double exact = std::exp(static_cast<long double>(value));
     value = static_cast<double>(exact);
-    if (error_in_ulps > 0) value = static_cast<double>(exact + error_in_ulps * (std::nextafter(value, INFINITY) - value));
+    if (error_in_ulps > 0)
+      value = static_cast<double>(exact + error_in_ulps * (std::nextafter(value, INFINITY) - value));
   }
   Tensor results(DType::kF64, {512});
   results.SetDoubles(y);
