@@ -20,7 +20,7 @@
 #include "harness/core/data/dtype.h"
 #include "ops/definition_step.h"
 #include "ops/formula/formula_error.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

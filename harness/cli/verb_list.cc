@@ -17,7 +17,7 @@
 #include "harness/plan/selection.h"
 #include "harness/tools/bundle/conform/profile.h"
 #include "ops/case_space.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "ops/operator.h"
 
 namespace assay::cli {

@@ -70,8 +70,8 @@ void LaterPasses::TimeCase(const Step& step, TrialRunner& runner, const Prepared
   }
   interleaving_.TimeAll(runner, results, [&](PlacedAttempt& result) {
     auto& [place, attempt] = result;
-    if (attempt.device_lost) NoteLost(step, place.device, "in a further round of timing", attempt.reason);
-    if (attempt.interrupted || attempt.device_lost) return;
+    if (attempt.HasLostDevice()) NoteLost(step, place.device, "in a further round of timing", attempt.reason);
+    if (attempt.interrupted || attempt.HasLostDevice()) return;
     results_.Change(place, attempt, data, runner);
     NoteTimed(step, place, attempt);
   });
@@ -113,7 +113,7 @@ void LaterPasses::JudgeOne(const Step& step, TrialRunner& runner, const Prepared
   if (attempt.interrupted) return;
   health_.Note(*on, op, DescribeEnd(attempt));
   ResetDevice(policy_.retries, device, attempt, seen);
-  if (attempt.device_lost && (!reset || reset->Resets(device) == seen)) {
+  if (attempt.HasLostDevice() && (!reset || reset->Resets(device) == seen)) {
     const std::lock_guard lock(mutex_);
     return NoteLost(step, *on, fmt::format("in pass {} over the cases", step.pass), attempt.reason);
   }

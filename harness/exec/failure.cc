@@ -1,39 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/exec/failure.h"
 
+#include <iterator>
+
 #include "backends/abi/assay_backend.h"
 
 namespace assay {
+namespace {
 
-std::string_view Name(FailureKind kind) {
-  switch (kind) {
-    case FailureKind::kUnsupported:
-      return "unsupported";
-    case FailureKind::kUnavailable:
-      return "unavailable";
-    case FailureKind::kNoPlugin:
-      return "no_plugin";
-    case FailureKind::kError:
-      return "error";
-    case FailureKind::kOutOfMemory:
-      return "out_of_memory";
-    case FailureKind::kDeviceLost:
-      return "device_lost";
-    case FailureKind::kMemoryFault:
-      return "memory_fault";
-    case FailureKind::kCrash:
-      return "crash";
-    case FailureKind::kTimeout:
-      return "timeout";
-    case FailureKind::kProtocol:
-      return "protocol";
-    case FailureKind::kInterrupted:
-      return "interrupted";
-    case FailureKind::kHost:
-      return "host";
+constexpr bool IsInOrder() {
+  for (size_t k = 0; k < std::size(kFailureRules); ++k) {
+    if (kFailureRules[k].kind != static_cast<FailureKind>(k)) return false;
   }
-  return "unknown";
+  return std::size(kFailureRules) == static_cast<size_t>(FailureKind::kHost) + 1;
 }
+static_assert(IsInOrder());
+
+}  // namespace
 
 FailureKind FailureKindOf(int64_t status) {
   switch (status) {

@@ -9,6 +9,8 @@
 #include <tl/expected.hpp>
 #include <utility>
 
+#include "harness/core/model/verdict_kind.h"
+
 namespace assay {
 
 enum class FailureKind : uint8_t {
@@ -26,8 +28,46 @@ enum class FailureKind : uint8_t {
   kHost,         // this machine gave assay no process, file or memory for it: the backend was not asked
 };
 
-// "unsupported", "out_of_memory", ...
-std::string_view Name(FailureKind kind);
+// Whether a result that ended so is tried again, alone in a fresh worker.
+enum class Retry : uint8_t {
+  kNever,
+  kOnRequest,   // with --retries
+  kAfterReset,  // with --on-device-lost, whose command runs before, or --retries
+  kOnce,        // by itself; --retries says how often
+};
+
+struct FailureRule {
+  FailureKind kind;
+  std::string_view name;
+  Verdict verdict;   // of the case; of kInterrupted, which leaves no record, what a report says
+  bool ends_worker;  // the next call starts a fresh one
+  Retry retry;
+  bool counts;  // towards --set-aside-after
+};
+
+// Follows the order of FailureKind. A test compares the guide's table with it.
+inline constexpr FailureRule kFailureRules[] = {
+    {FailureKind::kUnsupported, "unsupported", Verdict::kUnsupported, false, Retry::kNever, false},
+    {FailureKind::kUnavailable, "unavailable", Verdict::kUnavailable, false, Retry::kNever, false},
+    {FailureKind::kNoPlugin, "no_plugin", Verdict::kError, false, Retry::kNever, false},
+    {FailureKind::kError, "error", Verdict::kError, false, Retry::kOnRequest, false},
+    {FailureKind::kOutOfMemory, "out_of_memory", Verdict::kError, false, Retry::kOnRequest, false},
+    {FailureKind::kDeviceLost, "device_lost", Verdict::kError, true, Retry::kAfterReset, true},
+    {FailureKind::kMemoryFault, "memory_fault", Verdict::kError, true, Retry::kOnRequest, false},
+    {FailureKind::kCrash, "crash", Verdict::kCrash, true, Retry::kOnce, true},
+    {FailureKind::kTimeout, "timeout", Verdict::kTimeout, true, Retry::kOnce, true},
+    {FailureKind::kProtocol, "protocol", Verdict::kError, true, Retry::kOnRequest, false},
+    {FailureKind::kInterrupted, "interrupted", Verdict::kMissing, true, Retry::kNever, false},
+    {FailureKind::kHost, "host", Verdict::kError, false, Retry::kOnRequest, false},
+};
+
+constexpr const FailureRule& RuleOf(FailureKind kind) {
+  return kFailureRules[static_cast<size_t>(kind)];
+}
+
+constexpr std::string_view Name(FailureKind kind) {
+  return RuleOf(kind).name;
+}
 
 struct WorkerFailure {
   FailureKind kind = FailureKind::kError;

@@ -135,8 +135,8 @@ Call<Json> Worker::Request(const std::string& call, Json message, const CallLimi
   if (status == 0) return json;
   const FailureKind kind = FailureKindOf(status);
   // A lost device is of no more use to this process, and nothing is to be believed of one whose memory was written
-  // over; the next call starts a fresh one.
-  if (kind == FailureKind::kDeviceLost || kind == FailureKind::kMemoryFault) return Killed(kind, text);
+  // over.
+  if (RuleOf(kind).ends_worker) return Killed(kind, text);
   return CallFailed(kind, kind == FailureKind::kOutOfMemory ? AppendLimitHint(text, 0) : text);
 }
 

@@ -18,7 +18,7 @@
 #include "harness/judge/statistic/statistic.h"
 #include "harness/judge/twin_check.h"
 #include "ops/empty_operands.h"
-#include "ops/formula_opening.h"
+#include "ops/formula_operator/opening.h"
 
 namespace assay {
 namespace {

@@ -1,33 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/judge/verdict.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
 namespace assay {
 namespace {
-
-struct VerdictInfo {
-  std::string_view name;
-  int exit_code;
-};
-
-constexpr std::array<VerdictInfo, kVerdictCount> kVerdicts = {{
-    {"pass", 0},
-    {"below_contract", 1},
-    {"mismatch", 1},
-    {"nondeterministic", 1},
-    {"flaky", 1},
-    {"inconclusive", 0},
-    {"unsupported", 0},
-    {"unavailable", 0},
-    {"crash", 3},
-    {"timeout", 3},
-    {"error", 3},
-    {"missing", 3},
-}};
 
 constexpr std::array<std::string_view, kResultClassCount> kClasses = {"bit_exact", "within_class", "within_lower_class",
                                                                       "suspect", "none"};
@@ -45,21 +23,8 @@ int Worse(int a, int b) {
 
 }  // namespace
 
-std::string_view Name(Verdict verdict) {
-  return kVerdicts[static_cast<size_t>(verdict)].name;
-}
-
 std::string_view Name(ResultClass result_class) {
   return kClasses[static_cast<size_t>(result_class)];
-}
-
-Result<Verdict> ParseVerdict(std::string_view name) {
-  std::string known;
-  for (size_t k = 0; k < kVerdicts.size(); ++k) {
-    if (kVerdicts[k].name == name) return static_cast<Verdict>(k);
-    known += fmt::format("{}{}", k == 0 ? "" : ", ", kVerdicts[k].name);
-  }
-  return UsageError(fmt::format("unknown verdict '{}'; known: {}", name, known));
 }
 
 int ExitCode(std::span<const Verdict> verdicts, const ExitFlags& flags) {
@@ -71,7 +36,7 @@ int ExitCode(std::span<const Verdict> verdicts, const ExitFlags& flags) {
   if (flags.unexpected_pass || (flags.strict && (flags.suspects || flags.invalid_times))) code = Worse(code, 1);
   for (const Verdict verdict : verdicts) {
     if (flags.stopped && verdict == Verdict::kMissing) continue;
-    code = Worse(code, kVerdicts[static_cast<size_t>(verdict)].exit_code);
+    code = Worse(code, ExitCodeOf(verdict));
     if (flags.strict && verdict == Verdict::kInconclusive) code = Worse(code, 1);
   }
   if (std::all_of(verdicts.begin(), verdicts.end(), IsWithoutResult)) code = Worse(code, 4);

@@ -2,7 +2,7 @@
 // Activations of networks, as rows of tables: functions of single elements, and gates of one half of a row for the
 // other. Where a source states constants, it stands with the row.
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

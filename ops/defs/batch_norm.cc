@@ -2,7 +2,7 @@
 // Normalisations of channels: batch_norm by statistics that are known, and by those of the batch in training, which
 // also updates the running ones (Ioffe and Szegedy 2015, arXiv:1502.03167); instance_norm of each sample by itself
 // (Ulyanov et al. 2016, arXiv:1607.08022).
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

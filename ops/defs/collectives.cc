@@ -3,7 +3,7 @@
 // or each a part, and all parts at each.
 #include <string>
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -2,7 +2,7 @@
 // The operators cumsum and cumprod, the sums and the products of each row's beginnings, and associative_scan, of which
 // both are cases: its steps (a, b) after (a', b') are (a a', a b' + b), in any order of joining neighbours (Blelloch,
 // Prefix Sums and Their Applications, 1990).
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

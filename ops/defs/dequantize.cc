@@ -3,7 +3,7 @@
 // of the whole tensor, of each row or of each column. Without an operand zero it is 0: floating-point types have a zero
 // of their own, and integers that are quantised symmetrically do. The difference of two codes is exact, so that the
 // product alone rounds: q scale - zero scale, which cancels to many ulp near the code of zero, is another formula.
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

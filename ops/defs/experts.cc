@@ -3,7 +3,7 @@
 // and back, and products with the matrix of each row's expert (Fedus et al. 2021, arXiv:2101.03961).
 #include <string>
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -2,7 +2,7 @@
 // The operator fused_add_rms_norm: s = x + residual, which takes the place of residual, and y = s / sqrt(mean of s^2 +
 // eps) gamma along the last axis. s is the sum itself: a kernel that takes the norm of what it has stored in 16 bits
 // keeps an intermediate in them, and declares so (mid=bf16, mid=f16).
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator gather: rows of a table at the places that an operand holds, as the embedding of tokens is. Rows may be
 // asked for more than once.
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -2,7 +2,7 @@
 // Gradients of activations and gates, of rms_norm and of embeddings, from that of the result, dy. Those of a matrix
 // product are products themselves, and those of sums and movements are movements and sums.
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

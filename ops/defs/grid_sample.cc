@@ -4,7 +4,7 @@
 // formula is continuous all the same: every element has a weight, which is 0 from a distance of 1 on.
 #include <string>
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

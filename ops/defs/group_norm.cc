@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator group_norm: layer_norm over the channels of a group and all positions (Wu and He 2018,
 // arXiv:1803.08494).
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows and columns at places that are data.
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

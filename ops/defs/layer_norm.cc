@@ -3,7 +3,7 @@
 // mean and 1 / sqrt(variance + eps) of each row come out as well, as layer_norm_backward takes them.
 // A row with an infinity has a mean that is infinite, or NaN where kernels update it term by term; its y and rstd are
 // NaN.
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator layer_norm_backward: the gradients of layer_norm, from that of its result and the mean and rstd that it
 // keeps of each row.
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -3,7 +3,7 @@
 // those of log_softmax and cross entropy.
 #include <string>
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

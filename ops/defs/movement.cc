@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -7,7 +7,7 @@
 // attribute of the case, or an operand beside the scale. What is rounded is the sum. ONNX's QuantizeLinear and DirectML
 // round the quotient before they add the code: where that is odd, quotients half way between two integers differ. Of an
 // operand either is right, since the bound covers what an addition may round, and twins have even codes.
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator rms_norm: y = x / sqrt(mean of x^2 + eps) gamma along the last axis.
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rope and its gradient: pairs of elements of each head, half a head apart, are turned by the position's angles (Su et
 // al., arXiv 2104.09864). Sines and cosines are operands.
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

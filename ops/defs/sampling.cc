@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which tokens a sampler may draw: the nucleus of Holtzman et al. (arXiv:1904.09751), and those of a least share of the
 // greatest probability (Nguyen et al., arXiv:2407.01082). Where roundings decide, both answers are right.
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -2,7 +2,7 @@
 // Products of quantised and of sparse matrices, and sums of such products as codes of 8 bits again.
 #include <string>
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator scatter_add: rows of updates are added to the rows of x at the places that an operand holds, in any
 // order. A row may get several or none. It is the index_add of frameworks, and the gradient of gather.
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

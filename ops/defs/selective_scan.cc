@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator selective_scan: the recurrence of Mamba (Gu and Dao 2023, arXiv:2312.00752, algorithm 2), real-valued.
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator softmax_backward: the gradient of a softmax, from its result y and the gradient of that.
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator top_k: the k largest elements of each row in descending order, or the smallest in ascending order, and
 // where they are. NaN counts as larger than any number, as in the orders of sorting that frameworks have.
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -23,7 +23,7 @@ enum class Role : uint8_t {
   kData,       // the fill itself
   kWeight,     // random fills: around 1, as trained weights are
   kPositive,   // the fill's magnitudes
-  kBase,       // of powers: the fill's magnitudes, but for numbers below zero (ops/formula_powers.h)
+  kBase,       // of powers: the fill's magnitudes, but for numbers below zero (ops/formula_operator/powers.h)
   kExponent,   // where these stand integers, else the fill itself
   kTable,      // random fills: within [-1, 1], as sines and cosines are
   kUnit,       // the fill itself, but of numbers beyond 1 and -1 their reciprocals

@@ -16,7 +16,7 @@
 #include "harness/core/data/infinity.h"
 #include "ops/exp_error.h"
 #include "ops/formula/expr.h"
-#include "ops/formula_reach.h"
+#include "ops/formula_operator/reach.h"
 #include "ops/lost_terms.h"
 #include "ops/softmax/softmax.h"
 #include "ops/softmax/softmax_reach.h"

@@ -15,7 +15,7 @@
 #include "harness/core/base/parallel.h"
 #include "harness/core/data/fill/portable_math.h"
 #include "harness/core/data/infinity.h"
-#include "ops/formula_reach.h"
+#include "ops/formula_operator/reach.h"
 #include "ops/softmax/softmax.h"
 #include "ops/softmax/softmax_rows.h"
 

@@ -15,7 +15,7 @@
 
 #include "harness/core/base/parallel.h"
 #include "harness/engine/cases/host_memory.h"
-#include "ops/formula_cases.h"
+#include "ops/formula_operator/cases.h"
 #include "tests/bench/targets.h"
 
 namespace assay {

@@ -13,8 +13,8 @@
 
 #include "harness/core/base/whole_file.h"
 #include "harness/plan/catalog.h"
-#include "ops/formula_cases.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/cases.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "tests/designs/design_file.h"
 
 namespace assay {

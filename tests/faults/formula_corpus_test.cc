@@ -12,7 +12,7 @@
 #include "harness/core/data/fill/fill.h"
 #include "harness/plan/catalog.h"
 #include "harness/plan/suite.h"
-#include "ops/formula_cases.h"
+#include "ops/formula_operator/cases.h"
 #include "tests/faults/corpus_checks.h"
 #include "tests/faults/corpus_fixture.h"
 #include "tests/support/full.h"

@@ -7,7 +7,7 @@
 #include "harness/engine/cases/prepared_case.h"
 #include "harness/judge/hypotheses/weaker_arithmetic.h"
 #include "ops/formula/block.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "ops/reduce/reduce.h"
 
 namespace assay {

@@ -12,11 +12,6 @@
 namespace assay {
 namespace {
 
-bool HasEndedWorker(const WorkerFailure& failure) {
-  return failure.kind == FailureKind::kCrash || failure.kind == FailureKind::kTimeout ||
-         failure.kind == FailureKind::kDeviceLost || failure.kind == FailureKind::kProtocol;
-}
-
 bool IsDirect(const std::string& contract) {
   const auto parsed = ParseDeclaration(contract);
   return parsed && parsed->alg == Algorithm::kDirect;
@@ -50,7 +45,7 @@ Call<std::vector<ProbeTime>> TimeProbe(const Device& device, const Problem& prob
   const SpanContext context("", device.selector, "");
   const auto offered = device.session->Query(device.device_index, problem);
   if (!offered) {
-    if (HasEndedWorker(offered.error())) return tl::unexpected(offered.error());
+    if (RuleOf(offered.error().kind).ends_worker) return tl::unexpected(offered.error());
     return times;
   }
   const std::vector<ImplementationInfo> chosen = ChooseImplementations(*offered, settings);
@@ -68,7 +63,7 @@ Call<std::vector<ProbeTime>> TimeProbe(const Device& device, const Problem& prob
         plan ? RunTiming(*device.session, plan->id(), timed, request) : Call<Timing>(tl::unexpected(plan.error()));
     if (timing && timing->contradiction.empty() && timing->changed_later.empty()) {
       times.push_back({implementation.name, *std::ranges::min_element(timing->seconds), timing->wall_s});
-    } else if (!timing && HasEndedWorker(timing.error())) {
+    } else if (!timing && RuleOf(timing.error().kind).ends_worker) {
       return tl::unexpected(timing.error());
     }
   }

@@ -29,7 +29,7 @@ struct KeptOutputSet {
 
 // Results of the correctness phase, from which the record is filled.
 struct OutputFindings {
-  JudgeInputs evidence;
+  JudgeInputs observed;
   Decision decision;
   MarginHistogram histogram = {};
   std::string agreement;  // with the backend's other implementations
@@ -80,13 +80,15 @@ struct Attempt {
   uint64_t prepared_by = 0;          // Session::workers_started() at the first preparation
   // It passed, or is below_contract for what it declares alone; then it is timed, as its users have chosen it.
   bool holds_as_declared = false;
-  bool memory_fault = false;          // it wrote where it may not, or not all that it has to
-  bool harness_failed = false;        // not the backend: see SetFault()
-  bool interrupted = false;           // before its end: what stood before stands, if anything did
-  bool device_lost = false;           // it is not there any more
-  std::vector<TimingSummary> rounds;  // one per timing
+  bool memory_fault = false;             // it wrote where it may not, or not all that it has to
+  bool harness_failed = false;           // not the backend: see SetFault()
+  bool interrupted = false;              // before its end: what stood before stands, if anything did
+  std::optional<FailureKind> failed_by;  // the latest SetFailure(), but for an interrupt
+  std::vector<TimingSummary> rounds;     // one per timing
 
   Record record;  // filled last
+
+  bool HasLostDevice() const { return failed_by == FailureKind::kDeviceLost; }
 
   // Also in the record.
   void SetVerdict(Verdict of, ResultClass of_class, const std::string& why);
@@ -107,8 +109,6 @@ void DoGuarded(Attempt& attempt, const Work& work) {
     attempt.SetFault(fault);
   }
 }
-
-Verdict VerdictOf(FailureKind kind);
 
 // Verdicts about a result that is there: mismatch, below_contract, nondeterministic.
 bool IsFailingResult(Verdict verdict);

@@ -19,21 +19,28 @@ std::string NameRetry(int64_t number) {
   return fmt::format("In further try {}, each alone in a fresh worker", number);
 }
 
+// A result that no call ended is tried again where another try may give another one.
+Retry RetryOf(const Attempt& attempt) {
+  if (attempt.failed_by) return RuleOf(*attempt.failed_by).retry;
+  const bool may_change = attempt.verdict == Verdict::kError || attempt.verdict == Verdict::kNondeterministic;
+  return may_change ? Retry::kOnRequest : Retry::kNever;
+}
+
 }  // namespace
 
 bool IsRetried(const Device& device, const Attempt& attempt, const RetrySettings& settings) {
   if (!device.problem.empty() || settings.most < 1) return false;
-  if (attempt.device_lost && settings.reset) return true;
-  switch (attempt.verdict) {
-    case Verdict::kCrash:
-    case Verdict::kTimeout:
+  switch (RetryOf(attempt)) {
+    case Retry::kOnce:
       return true;
-    case Verdict::kError:
-    case Verdict::kNondeterministic:
+    case Retry::kAfterReset:
+      return settings.reset || settings.of_answers;
+    case Retry::kOnRequest:
       return settings.of_answers;
-    default:
+    case Retry::kNever:
       return false;
   }
+  return false;
 }
 
 std::string EndOf(const Attempt& attempt) {
@@ -41,13 +48,12 @@ std::string EndOf(const Attempt& attempt) {
 }
 
 std::string DescribeEnd(const Attempt& attempt) {
-  const bool ended = attempt.verdict == Verdict::kCrash || attempt.verdict == Verdict::kTimeout || attempt.device_lost;
-  return ended ? EndOf(attempt) : "";
+  return attempt.failed_by && RuleOf(*attempt.failed_by).counts ? EndOf(attempt) : "";
 }
 
 void ResetDevice(const RetrySettings& settings, const Device& device, const Attempt& attempt, uint64_t seen) {
   if (!settings.reset || attempt.interrupted) return;
-  if (!attempt.device_lost) return settings.reset->SetBack(device);
+  if (!attempt.HasLostDevice()) return settings.reset->SetBack(device);
   if (settings.reset->Reset(device, attempt.reason, seen)) device.session->Restart();
 }
 

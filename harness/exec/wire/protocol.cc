@@ -22,7 +22,7 @@ struct Header {
   char magic[4];
   uint32_t length;
 };
-constexpr char kMagic[4] = {'a', 's', 'y', '1'};
+constexpr char kFrameMagic[4] = {'a', 's', 'y', '1'};
 
 }  // namespace
 
@@ -44,7 +44,7 @@ Result<std::string> EncodeFrame(const Json& message) {
                 fmt::format("a message of {} bytes exceeds the limit of {}", payload.size(), kMaxFrameBytes));
   }
   Header header{{}, static_cast<uint32_t>(payload.size())};
-  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  std::memcpy(header.magic, kFrameMagic, sizeof kFrameMagic);
   std::string frame(sizeof header, '\0');
   std::memcpy(frame.data(), &header, sizeof header);
   return frame + payload;
@@ -53,8 +53,8 @@ Result<std::string> EncodeFrame(const Json& message) {
 Result<std::optional<Json>> FrameBuffer::Next() {
   Header header;
   // A wrong magic shows with the first byte: a plugin that writes text to this descriptor is told so at once.
-  const size_t seen = std::min(pending_.size(), sizeof kMagic);
-  if (std::memcmp(pending_.data(), kMagic, seen) != 0) {
+  const size_t seen = std::min(pending_.size(), sizeof kFrameMagic);
+  if (std::memcmp(pending_.data(), kFrameMagic, seen) != 0) {
     return Fail(ErrorCode::kInternal,
                 "this is not a message (wrong magic); did the plugin write to a descriptor that it does not own?");
   }

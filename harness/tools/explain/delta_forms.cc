@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

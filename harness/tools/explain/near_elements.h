@@ -10,7 +10,7 @@
 #include "harness/tools/explain/cause.h"
 #include "harness/tools/explain/wrong_places.h"
 #include "ops/formula/faults.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ops/formula/block.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The corpus: every entry.
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "tests/faults/corpus/entry.h"
 #include "tests/faults/corpus/later/entries.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/formula_cases.h"
+#include "ops/formula_operator/cases.h"
 #include "tests/faults/corpus/formula_plan.h"
 
 namespace corpus {

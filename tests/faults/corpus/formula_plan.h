@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "tests/faults/corpus/entry.h"
 #include "tests/faults/corpus/formula_kernel.h"
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "harness/engine/cases/prepared_case.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace assay {

@@ -9,7 +9,7 @@
 
 #include "harness/tools/explain/cause.h"
 #include "ops/formula/faults.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "tests/support/operator_cases.h"
 
 namespace assay::test {

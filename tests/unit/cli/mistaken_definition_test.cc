@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/cli/verbs.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay::cli {
 namespace {

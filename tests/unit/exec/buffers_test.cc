@@ -20,7 +20,7 @@ std::vector<DType> AllDTypes() {
   return all;
 }
 
-Tensor Counting(DType dtype, const Shape& shape) {
+Tensor CountingBytes(DType dtype, const Shape& shape) {
   Tensor tensor(dtype, shape);
   for (size_t i = 0; i < tensor.bytes(); ++i) tensor.data()[i] = static_cast<std::byte>(i * 7 + 1);
   return tensor;
@@ -97,7 +97,7 @@ TEST(Image, RoundTripInEveryDTypeAndLayout) {
     for (const LayoutVariant& variant :
          {LayoutVariant{}, LayoutVariant{1, 0}, LayoutVariant{0, 1}, LayoutVariant{3, 7}, LayoutVariant{2, 0, true}}) {
       const BufferLayout layout = MakeLayout(dtype, {2, 3, 5}, variant, 9);
-      const Tensor tensor = Counting(dtype, {2, 3, 5});
+      const Tensor tensor = CountingBytes(dtype, {2, 3, 5});
       std::vector<std::byte> image(layout.total_bytes);
       WriteInputImage(layout, tensor, image);
       EXPECT_EQ(FindChangedElements(tensor, ReadImage(layout, image)).count, 0) << Name(dtype);
@@ -109,7 +109,7 @@ TEST(Image, RoundTripInEveryDTypeAndLayout) {
 TEST(Image, TransposedStrides) {
   const BufferLayout layout = MakeStridedLayout(DType::kI32, {2, 3}, {1, 2}, 0, 0);
   EXPECT_FALSE(layout.HasGaps());
-  const Tensor tensor = Counting(DType::kI32, {2, 3});
+  const Tensor tensor = CountingBytes(DType::kI32, {2, 3});
   std::vector<std::byte> image(layout.total_bytes);
   WriteInputImage(layout, tensor, image);
   EXPECT_EQ(std::memcmp(image.data() + layout.offset + 4, tensor.data() + 12, 4), 0);  // [1,0] comes second

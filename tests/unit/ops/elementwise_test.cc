@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "tests/support/operator_cases.h"
 
 namespace assay {

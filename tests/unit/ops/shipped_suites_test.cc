@@ -12,7 +12,7 @@
 #include "harness/core/model/calls_tag.h"
 #include "harness/plan/suite.h"
 #include "ops/conv/conv.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "ops/operator.h"
 
 namespace assay {

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "ops/formula_reach.h"
+#include "ops/formula_operator/reach.h"
 #include "ops/softmax/softmax.h"
 #include "tests/support/operator_cases.h"
 

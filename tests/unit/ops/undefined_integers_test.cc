@@ -10,7 +10,7 @@
 
 #include "harness/judge/judge_output.h"
 #include "ops/formula/digest.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "tests/support/operator_cases.h"
 
 namespace assay::test {

@@ -73,7 +73,7 @@ TEST_F(Retries, IsForThoseThatEndedWithTheirWorkerAlone) {
     attempt.verdict = verdict;
     EXPECT_FALSE(IsRetried(device_, attempt, retries_));
   }
-  attempt.verdict = Verdict::kTimeout;
+  attempt.SetFailure({FailureKind::kTimeout, "it did not end"});
   EXPECT_TRUE(IsRetried(device_, attempt, retries_));
   device_.problem = "its plugin ends while it loads";
   EXPECT_FALSE(IsRetried(device_, attempt, retries_));

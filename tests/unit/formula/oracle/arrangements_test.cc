@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "ops/formula/rules.h"
-#include "ops/formula_operator.h"
-#include "ops/formula_reach.h"
+#include "ops/formula_operator/formula_operator.h"
+#include "ops/formula_operator/reach.h"
 #include "tests/support/operator_cases.h"
 
 namespace assay::test {

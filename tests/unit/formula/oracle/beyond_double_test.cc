@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ops/binding.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "ops/operator.h"
 #include "tests/support/formula/exact.h"
 #include "tests/support/operator_cases.h"

@@ -6,7 +6,7 @@
 
 #include "ops/definition_file.h"
 #include "ops/formula/formula_error.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

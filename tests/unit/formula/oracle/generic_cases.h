@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/formula_cases.h"
+#include "ops/formula_operator/cases.h"
 
 namespace assay::test {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties of every operator that is a formula, checked on cases that its schema alone decides (ops/formula_cases.h):
-// golden values against exact arithmetic, bounds against correct executions, twins against omitted terms, and how tight
-// bounds are. Nothing here knows the name of an operator, an axis or an attribute.
+// Properties of every operator that is a formula, checked on cases that its schema alone decides
+// (ops/formula_operator/cases.h): golden values against exact arithmetic, bounds against correct executions, twins
+// against omitted terms, and how tight bounds are. Nothing here knows the name of an operator, an axis or an attribute.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "tests/support/full.h"
 
 namespace assay::test {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "tests/support/formula/exact.h"
 #include "tests/support/operator_cases.h"
 

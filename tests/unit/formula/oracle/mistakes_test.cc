@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "ops/formula/formula_error.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

@@ -10,8 +10,8 @@
 #include <set>
 
 #include "harness/core/base/whole_file.h"
-#include "ops/formula_cases.h"
-#include "ops/formula_relations.h"
+#include "ops/formula_operator/cases.h"
+#include "ops/formula_operator/relations.h"
 #include "ops/relation.h"
 #include "tests/support/operator_cases.h"
 #include "tests/unit/formula/oracle/generic_cases.h"

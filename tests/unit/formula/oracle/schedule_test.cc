@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "tests/support/formula/simulate.h"
 #include "tests/support/full.h"
 #include "tests/support/operator_cases.h"

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "harness/core/base/whole_file.h"
-#include "ops/formula_cases.h"
+#include "ops/formula_operator/cases.h"
 #include "ops/relation.h"
 #include "tests/unit/formula/oracle/generic_checks.h"
 

@@ -10,8 +10,8 @@
 #include <set>
 
 #include "harness/judge/statistic/row_lean.h"
-#include "ops/formula_cases.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/cases.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "tests/unit/judge/statistic/statistic_case.h"
 
 namespace assay::test::legal_rows {

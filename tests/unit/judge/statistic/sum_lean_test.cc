@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "harness/judge/statistic/row_lean.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "tests/support/operator_cases.h"
 
 namespace assay::test {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/formula_opening.h"
+#include "ops/formula_operator/opening.h"
 
 #include "ops/formula/integers.h"
 #include "ops/formula/rules.h"
-#include "ops/formula_operator.h"
-#include "ops/formula_reach.h"
+#include "ops/formula_operator/formula_operator.h"
+#include "ops/formula_operator/reach.h"
 
 namespace assay {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dimensions of a formula operator's cases: types, fills, choices, and the extents of its axes.
 #include "ops/case_space.h"
-#include "ops/formula_cases.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/cases.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

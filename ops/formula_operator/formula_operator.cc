@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 #include "ops/binding.h"
 #include "ops/formula/block.h"
 #include "ops/formula/formula_error.h"
-#include "ops/formula_relations.h"
+#include "ops/formula_operator/relations.h"
 #include "ops/relation.h"
 #include "ops/relations.h"
 #include "ops/slices.h"

@@ -7,8 +7,8 @@
 #include "harness/core/data/infinity.h"
 #include "ops/formula/evaluate.h"
 #include "ops/formula/selection.h"
-#include "ops/formula_operator.h"
-#include "ops/formula_places.h"
+#include "ops/formula_operator/formula_operator.h"
+#include "ops/formula_operator/places.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/formula_powers.h"
+#include "ops/formula_operator/powers.h"
 
 #include <algorithm>
 #include <array>

@@ -31,7 +31,7 @@ class FormulaOperator final : public Operator {
                    const Contract& contract) const override;
   std::optional<Twin> MakeTwin(const Problem& problem, size_t output, const Contract& contract,
                                int variant) const override;
-  // Variant 1 shows how ties are broken (formula_tie_twin.cc).
+  // Variant 1 shows how ties are broken (tie_twin.cc).
   int TwinVariants(const Problem& problem, size_t output, const Contract& contract) const override;
   std::vector<Mutant> OmittedTerms(const Problem& problem, size_t output, std::span<const Tensor> inputs,
                                    std::span<const double> values, std::span<const int64_t> elements) const override;
@@ -79,7 +79,7 @@ class FormulaOperator final : public Operator {
   Problem OneLane(const Problem& problem, size_t output) const;
   std::vector<Tensor> DrawInputs(const Problem& problem, FillSpec fill) const;
   // Replaces the largest numbers of special values by ordinary ones in so many slices that nine of ten results have a
-  // bound (formula_special_inputs.cc).
+  // bound (special_inputs.cc).
   std::vector<Tensor> KeepMostJudged(const Problem& problem, std::vector<Tensor> inputs) const;
   std::optional<Twin> MakeTieTwin(const Problem& problem, size_t output, const Contract& contract) const;
   // For formulas that saturate.

@@ -14,9 +14,9 @@
 #include "ops/binding.h"
 #include "ops/formula/evaluate.h"
 #include "ops/formula/rules.h"
-#include "ops/formula_operator.h"
-#include "ops/formula_places.h"
-#include "ops/formula_reach.h"
+#include "ops/formula_operator/formula_operator.h"
+#include "ops/formula_operator/places.h"
+#include "ops/formula_operator/reach.h"
 
 namespace assay {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "ops/formula_operator.h"
-#include "ops/formula_reach.h"
+#include "ops/formula_operator/formula_operator.h"
+#include "ops/formula_operator/reach.h"
 
 namespace assay {
 namespace {

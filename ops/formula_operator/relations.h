@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 #include "ops/relation.h"
 
 namespace assay {

@@ -11,8 +11,8 @@
 #include "ops/binding.h"
 #include "ops/formula/faults.h"
 #include "ops/formula/integers.h"
-#include "ops/formula_indices.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
+#include "ops/formula_operator/indices.h"
 #include "ops/relation.h"
 #include "ops/relations.h"
 

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "ops/formula/block.h"
-#include "ops/formula_cases.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/cases.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 namespace {

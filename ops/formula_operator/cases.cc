@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/formula_cases.h"
+#include "ops/formula_operator/cases.h"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/core/data/fill/rng.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
 

@@ -10,8 +10,8 @@
 
 #include "ops/exact_code.h"
 #include "ops/exact_ties.h"
-#include "ops/formula_indices.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_operator/formula_operator.h"
+#include "ops/formula_operator/indices.h"
 #include "ops/relations.h"
 
 namespace assay {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs by role and golden values of formula operators. A golden value keeps its inputs, as planes "input.0", ..., for
-// the evaluations under the rules of contracts (formula_bound.cc).
+// the evaluations under the rules of contracts (bound.cc).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,10 +19,10 @@
 #include "ops/formula/integers.h"
 #include "ops/formula/rules.h"
 #include "ops/formula/wide.h"
-#include "ops/formula_indices.h"
-#include "ops/formula_operator.h"
-#include "ops/formula_powers.h"
-#include "ops/formula_reach.h"
+#include "ops/formula_operator/formula_operator.h"
+#include "ops/formula_operator/indices.h"
+#include "ops/formula_operator/powers.h"
+#include "ops/formula_operator/reach.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/formula_relations.h"
+#include "ops/formula_operator/relations.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "harness/core/data/infinity.h"
 #include "ops/formula/degree.h"
 #include "ops/formula/evaluate.h"
-#include "ops/formula_reach.h"
+#include "ops/formula_operator/reach.h"
 #include "ops/relations.h"
 
 namespace assay {

@@ -7,8 +7,8 @@
 #include "harness/core/data/fill/fill.h"
 #include "ops/formula/evaluate.h"
 #include "ops/formula/rules.h"
-#include "ops/formula_operator.h"
-#include "ops/formula_reach.h"
+#include "ops/formula_operator/formula_operator.h"
+#include "ops/formula_operator/reach.h"
 
 namespace assay {
 
