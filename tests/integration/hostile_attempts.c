@@ -349,9 +349,17 @@ static const struct {
                  {"nest_deeply", nest_deeply}};
 enum { kAttemptCount = sizeof kAttempts / sizeof kAttempts[0] };
 
-int hostile_attempt(const char* name) {
+static int attempt(const char* name, size_t length) {
   for (int i = 0; i < kAttemptCount; ++i) {
-    if (strcmp(kAttempts[i].name, name) == 0) return kAttempts[i].run();
+    if (strlen(kAttempts[i].name) == length && memcmp(kAttempts[i].name, name, length) == 0) return kAttempts[i].run();
   }
   return 1;
+}
+
+int hostile_attempt(const char* names) {
+  int any = 0;
+  for (const char* end = strchr(names, ','); end != NULL; names = end + 1, end = strchr(names, ',')) {
+    any |= attempt(names, (size_t)(end - names));
+  }
+  return attempt(names, strlen(names)) | any;
 }

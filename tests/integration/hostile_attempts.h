@@ -5,7 +5,7 @@
 #ifndef TESTS_INTEGRATION_HOSTILE_ATTEMPTS_H
 #define TESTS_INTEGRATION_HOSTILE_ATTEMPTS_H
 
-/* Runs the attempt of this name; nonzero if it succeeded, or if the name is unknown. */
-int hostile_attempt(const char* name);
+/* Makes the attempts of these names, which commas separate; nonzero if one succeeded or a name is unknown. */
+int hostile_attempt(const char* names);
 
 #endif
