@@ -12,7 +12,6 @@ namespace cpu {
 
 // The first operand is the small image [n,c,h,w] (dy of gradients), `large` the other one; kernels [.,.,k,k].
 struct ConvOtherWay {
-  static constexpr int kMath = 0;
   static constexpr bool kWhole = true;
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"n", "c", "o", "h", "w", "k", "more"}); }
   explicit ConvOtherWay(const plugin::OpDesc& op)

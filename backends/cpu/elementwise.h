@@ -192,7 +192,6 @@ struct Cumulative {
 // h_t = a_t h_(t-1) + b_t: one after the other, or neighbours joined in a tree (Brent and Kung 1982).
 template <bool kTree>
 struct AssociativeScan {
-  static constexpr int kMath = 0;
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"rows", "n"}); }
   static std::vector<int> Leads(size_t, int rank) { return AllLeads(rank); }
   explicit AssociativeScan(const plugin::OpDesc&) {}

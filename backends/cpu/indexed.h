@@ -89,7 +89,6 @@ class ScatterAddPlan final : public plugin::HostPlan {
 // integers.
 template <template <class> class Plan>
 struct Indexed {
-  static constexpr int kMath = 0;
   static constexpr bool kIntegers = true;
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"v", "rows", "n", "d"}); }
   static bool Takes(const plugin::OpDesc& op) {

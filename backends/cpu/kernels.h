@@ -26,11 +26,6 @@ std::string MatmulContract(const plugin::OpDesc& op);
 
 std::unique_ptr<plugin::Plan> CreateMatmulPlan(const plugin::OpDesc& op, KOrder order);
 
-template <KOrder kOrder>
-std::unique_ptr<plugin::Plan> CreateMatmul(plugin::HostDevice&, const plugin::OpDesc& op) {
-  return CreateMatmulPlan(op, kOrder);
-}
-
 // reduce for f64, f32, f16, bf16 and integers. The implementations differ in the order of the sum (or product, or
 // comparison).
 enum class SumOrder { kSequential, kPairwise, kStrided };
@@ -43,11 +38,6 @@ std::string ReduceContract(const plugin::OpDesc& op);
 
 std::unique_ptr<plugin::Plan> CreateReducePlan(const plugin::OpDesc& op, SumOrder order);
 
-template <SumOrder kOrder>
-std::unique_ptr<plugin::Plan> CreateReduce(plugin::HostDevice&, const plugin::OpDesc& op) {
-  return CreateReducePlan(op, kOrder);
-}
-
 // softmax and log-softmax for f64, f32, f16, bf16. A row of nothing but -inf gives NaN, by the formula.
 enum class SoftmaxForm {
   kDirect,  // three passes: maximum, sum of exponentials, division
@@ -58,11 +48,6 @@ std::string SoftmaxWhyNot(const plugin::OpDesc& op);
 std::string SoftmaxContract(const plugin::OpDesc& op);
 std::unique_ptr<plugin::Plan> CreateSoftmaxPlan(const plugin::OpDesc& op, SoftmaxForm form);
 
-template <SoftmaxForm kForm>
-std::unique_ptr<plugin::Plan> CreateSoftmax(plugin::HostDevice&, const plugin::OpDesc& op) {
-  return CreateSoftmaxPlan(op, kForm);
-}
-
 // attention for f64, f32, f16, bf16: scores, probabilities and sums in f32 (f64). Masked keys are never used, so that
 // nothing behind a mask can reach the result.
 std::string AttentionWhyNot(const plugin::OpDesc& op);
@@ -71,11 +56,6 @@ std::string AttentionContract(const plugin::OpDesc& op);
 // block 0: a row of scores, its softmax, then the weighted sum; else by blocks of keys with running maximum and sum
 // (Dao et al., arXiv 2205.14135).
 std::unique_ptr<plugin::Plan> CreateAttentionPlan(const plugin::OpDesc& op, int64_t block);
-
-template <int64_t kBlock>
-std::unique_ptr<plugin::Plan> CreateAttention(plugin::HostDevice&, const plugin::OpDesc& op) {
-  return CreateAttentionPlan(op, kBlock);
-}
 
 // fft for c64, c128 and their real counterparts, any number of axes. Real transforms go through complex ones.
 std::unique_ptr<plugin::Plan> CreateFftPlan(const plugin::OpDesc& op, FftAlgorithm algorithm);

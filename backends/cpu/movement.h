@@ -15,7 +15,6 @@ namespace cpu {
 
 // Base of the kernels of this file: their operands are numbers of one type, or numbers with places or a mask.
 struct Moving {
-  static constexpr int kMath = 0;
   static constexpr bool kWhole = true;
   static constexpr bool kIntegers = true;
   static void IgnoreShapes(const plugin::OpDesc& op) {

@@ -79,7 +79,6 @@ class LayerNormBackwardPlan final : public plugin::HostPlan {
 // The functions of Rows, for a kernel that does not work by rows.
 template <bool kByBlocks>
 struct LayerNormBackward {
-  static constexpr int kMath = 0;
   static size_t Outputs(const plugin::OpDesc&) { return 3; }
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"rows", "n"}); }
   explicit LayerNormBackward(const plugin::OpDesc&) {}

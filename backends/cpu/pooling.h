@@ -20,7 +20,6 @@ struct PoolWindow {
 // x [n,c,h,w].
 class Pooling {
  public:
-  static constexpr int kMath = 0;
   static constexpr bool kWhole = true;
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"n", "c", "h", "w", "oh", "ow", "ceil"}); }
   explicit Pooling(const plugin::OpDesc& op) : x_(op.inputs()[0].shape), y_(op.outputs()[0].shape) {

@@ -43,7 +43,6 @@ PhiloxWords PhiloxRounds(PhiloxWords words, std::array<uint32_t, 2> key) {
 template <bool kByHalves>
 class Philox {
  public:
-  static constexpr int kMath = 0;
   static constexpr bool kIntegers = true;
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"n"}); }
   static std::vector<int> Leads(size_t input, int) { return input == 0 ? std::vector<int>{0} : std::vector<int>{}; }
@@ -66,7 +65,6 @@ class Philox {
 // A word -> its upper 24 bits over 2^24: a quotient, or the digits of a number in [1, 2) less 1.
 template <bool kByDigits>
 struct PhiloxUniform {
-  static constexpr int kMath = 0;
   static constexpr bool kDoubles = true;  // f32 has no words
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"n"}); }
   static std::vector<int> Leads(size_t, int rank) { return AllLeads(rank); }
@@ -88,7 +86,6 @@ struct PhiloxUniform {
 template <bool kByWord>
 class Dropout {
  public:
-  static constexpr int kMath = 0;
   static size_t Outputs(const plugin::OpDesc&) { return 2; }
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"n"}); }
   static std::vector<int> Leads(size_t, int rank) { return AllLeads(rank); }
@@ -124,7 +121,6 @@ class Dropout {
 template <bool kByBits>
 class StochasticRound {
  public:
-  static constexpr int kMath = 0;
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"n"}); }
   static std::vector<int> Leads(size_t, int rank) { return AllLeads(rank); }
   static bool Takes(const plugin::OpDesc& op) {

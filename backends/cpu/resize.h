@@ -15,7 +15,6 @@ namespace cpu {
 template <bool kRowsFirst>
 class Resize {
  public:
-  static constexpr int kMath = 0;
   static constexpr bool kWhole = true;
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"n", "c", "h", "w", "oh", "ow"}); }
   explicit Resize(const plugin::OpDesc& op)

@@ -3,16 +3,15 @@
 // function of lines in the accumulator's type and nothing else; loading, rounding, strides and types are here, once.
 //
 // A kernel's type has
-//   static constexpr int kMath;                            the worst of its functions, in ulp
+//   static constexpr int kMath;                            the worst of its functions, in ulp; else 0
 //   static constexpr const char* kAlgorithm;               the contract's alg=; else direct
 //   static void IgnoreShapes(const plugin::OpDesc& op);    names the attributes that the shapes tell
 //   static size_t Outputs(const plugin::OpDesc& op);       how many there are; else one
 //   static constexpr int kLineAxes;                        how many of the output's axes a line has; else the last one
-//   static constexpr bool kWhole = true;                   a line is the whole of each operand and output, without
-//   Leads static std::vector<int> Leads(size_t input, int rank); the output's axes before the line that an operand has,
-//   whose
-//                                                          own line is what follows, in row-major order; where
-//                                                          attributes say which: Leads(op, input, rank)
+//   static constexpr bool kWhole = true;                   a line is the whole of each operand and output: no Leads
+//   static std::vector<int> Leads(size_t input, int rank); the output's axes before an operand's own line; that is all
+//                                                          that follows, in row-major order. Leads(op, input, rank)
+//                                                          where attributes say which
 //   static bool Takes(const plugin::OpDesc& op);           whether it computes these types; else all of float
 //   static constexpr bool kIntegers = true;                it computes integers alone too, in i64
 //   static constexpr bool kDoubles = true;                 it computes in f64 whatever the operands' types are
@@ -155,7 +154,7 @@ struct Rows {
     int math = 0;
     if constexpr (requires { Kernel::MathOf(op); }) {
       math = Kernel::MathOf(op);
-    } else {
+    } else if constexpr (requires { Kernel::kMath; }) {
       math = Kernel::kMath;
     }
     bool by_place = false;

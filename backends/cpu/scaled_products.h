@@ -17,7 +17,6 @@ namespace cpu {
 template <bool kFused>
 class Requantize {
  public:
-  static constexpr int kMath = 0;
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"rows", "n", "per"}); }
   static std::vector<int> Leads(size_t input, int rank) { return input == 0 ? AllLeads(rank) : std::vector<int>(); }
   static bool Takes(const plugin::OpDesc& op) {

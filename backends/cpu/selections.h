@@ -27,7 +27,6 @@ struct StandsBefore {
 template <bool kHeap>
 class Selection {
  public:
-  static constexpr int kMath = 0;
   static void IgnoreShapes(const plugin::OpDesc& op) {
     op.MayIgnore({"rows", "n", "k", "tie"});  // the first of equals is as right where any is
   }

@@ -17,7 +17,6 @@ namespace cpu {
 template <bool kByElement>
 class LinearAttention {
  public:
-  static constexpr int kMath = 0;
   static constexpr int kLineAxes = 2;
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"b", "h", "l", "d", "dv"}); }
   static std::vector<int> Leads(size_t, int) { return {0, 1}; }
@@ -50,7 +49,6 @@ class LinearAttention {
 template <bool kBeforeUpdate>
 class GatedDeltaStep {
  public:
-  static constexpr int kMath = 0;
   static size_t Outputs(const plugin::OpDesc&) { return 2; }
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"b", "h", "d", "dv"}); }
   static std::vector<int> Leads(size_t, int) { return {0, 1}; }

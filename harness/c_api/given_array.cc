@@ -17,14 +17,6 @@ namespace {
 
 constexpr int32_t kMaxRank = 64;  // NumPy has 64 as well
 
-std::optional<DType> TypeOf(const assay_array& array) {
-  for (int i = 0; i < kDTypeCount; ++i) {
-    const DTypeInfo& info = Info(static_cast<DType>(i));
-    if (info.dlpack_code == array.type_code && info.dlpack_bits == array.bits) return info.dtype;
-  }
-  return std::nullopt;
-}
-
 std::string TypeText(const assay_array& array) {
   const char* codes[] = {"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};
   return array.type_code < std::size(codes) ? fmt::format("{}{}", codes[array.type_code], array.bits)
@@ -54,7 +46,7 @@ Result<ReadAs> TypesOf(const assay_array& array) {
     return UsageError(fmt::format("elements of type {} have no meaning of their own: say what the bits hold, {}",
                                   TypeText(array), possible));
   }
-  const auto stored = TypeOf(array);
+  const auto stored = FindDLPackType(array.type_code, array.bits);
   if (!stored) {
     const std::string_view wider = WiderInteger(array.type_code, array.bits);
     return UsageError(fmt::format(

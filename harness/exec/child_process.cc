@@ -26,14 +26,6 @@ struct Pair {
 
 constexpr double kTerminateSeconds = 10;  // for a supervisor to end what its worker started
 
-// Makes the argument list that execve takes.
-std::vector<char*> PointersTo(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 // Closes what this process or its parents left open by mistake; kernels before 5.9 keep it open.
 void CloseAllBut(int fd) {
 #ifdef SYS_close_range
@@ -100,6 +92,13 @@ Result<Pair> MakeSocketPair() {
 
 }  // namespace
 
+std::vector<char*> MakeArgumentList(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 std::string ExitStatus::Text() const {
   if (WIFSIGNALED(wait_status)) {
     const int signal = WTERMSIG(wait_status);
@@ -139,7 +138,7 @@ Result<ChildProcess> ChildProcess::Spawn(const std::string& executable, std::vec
   Result<Pair> pipe = MakePipe();
   if (!pipe) return tl::unexpected(pipe.error());
   std::vector<std::string> words = {executable, "worker", "--fd", std::to_string(socket->worker.get())};
-  const std::vector<char*> word_pointers = PointersTo(words), variable_pointers = PointersTo(variables);
+  const std::vector<char*> word_pointers = MakeArgumentList(words), variable_pointers = MakeArgumentList(variables);
   const Start start{folder.path().c_str(), word_pointers.data(), variable_pointers.data(),
                     socket->worker.get(),  pipe->worker.get(),   ::getpid()};
   const pid_t pid = ::fork();

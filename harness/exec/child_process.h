@@ -23,6 +23,9 @@ struct ExitStatus {
   std::string Text() const;  // "was killed by SIGSEGV (segmentation fault)", "exited with code 3"
 };
 
+// Makes a list of words or variables as execve takes it.
+std::vector<char*> MakeArgumentList(std::vector<std::string>& texts);
+
 // Whether any thread of the process `pid` is running.
 bool AnyThreadRuns(pid_t pid);
 

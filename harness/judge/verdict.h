@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// From evidence to a verdict (README.md#verdicts-and-exit-codes): closed lists, their exit codes, and the reason in
-// words. Results are judged against the contract that the implementation declares. What the suite requires decides
-// whether changing bits are nondeterministic, and one of the two ways to below_contract: a right result whose declared
-// contract promises less. The other way is a wrong result that a weaker arithmetic explains, whatever is required.
+// From what was observed to a verdict (README.md#verdicts-and-exit-codes): closed lists, their exit codes, and the
+// reason in words. Results are judged against the contract that the implementation declares. What the suite requires
+// decides whether changing bits are nondeterministic, and one of the two ways to below_contract: a right result whose
+// declared contract promises less. The other way is a wrong result that a weaker arithmetic explains, whatever is
+// required.
 #pragma once
 
 #include <cstdint>
@@ -80,13 +81,13 @@ struct JudgeInputs {
   // A weaker arithmetic that explains failing values; the rules are in harness/judge/hypotheses/README.md. Set by
   // Trial::FindWeakerArithmetics in a run, by check_case.cc for a user's tensors.
   std::optional<WeakerArithmetic> weaker_arithmetic;
-  std::vector<PropertyOutcome> properties;  // relations to other executions
+  std::vector<PropertyFinding> properties;  // relations to other executions
   Contract declared, required;
   std::optional<MutationPower> power;  // none: not measured
 };
 
-inline bool HasNoElements(const JudgeInputs& evidence) {
-  return NumElements(evidence.shape) == 0;
+inline bool HasNoElements(const JudgeInputs& observed) {
+  return NumElements(observed.shape) == 0;
 }
 
 struct Decision {
@@ -101,7 +102,7 @@ struct Decision {
 };
 
 // Whether a weaker arithmetic could explain why the values fail: nothing but exact twins, bound and statistic did.
-bool ValuesFail(const JudgeInputs& evidence);
+bool ValuesFail(const JudgeInputs& observed);
 
 // Whether an element is beyond kUserElementThreshold.
 bool IsFarOff(const ErrorMetrics& metrics);
@@ -110,11 +111,11 @@ bool IsFarOff(const ErrorMetrics& metrics);
 // names one of several executions, for instance " in run 2". Precondition: !metrics.Holds().
 std::string DescribeFailure(const ErrorMetrics& metrics, const Shape& shape, std::string_view which = "");
 
-// How the data of an inconclusive result can be made conclusive, in a phrase. Precondition: evidence.power.
-std::string SuggestData(const JudgeInputs& evidence);
+// How the data of an inconclusive result can be made conclusive, in a phrase. Precondition: observed.power.
+std::string SuggestData(const JudgeInputs& observed);
 
 // Precondition: at least one run.
-Decision Decide(const JudgeInputs& evidence);
+Decision Decide(const JudgeInputs& observed);
 
 // Index of the output that decides: the heaviest verdict, then the weakest class, then the largest margin; the first of
 // equal ones. Precondition: outputs is not empty.

@@ -314,6 +314,16 @@ std::string RequirementOf(const PlannedCase& planned) {
   return text;
 }
 
+PlannedCase PlanUntimed(CaseSpec spec, const std::string& requirement) {
+  PlannedCase planned;
+  planned.spec = std::move(spec);
+  planned.requirement = requirement;
+  const SharedCase bound = planned.Bound();
+  planned.asked = bound->op->TraitsOf(bound->problem, 0).required_fields;
+  planned.timed = false;
+  return planned;
+}
+
 void AddTag(std::string_view tag, std::vector<std::string>& tags) {
   if (tag.empty()) return;
   const int64_t calls = CallsOfTag(tag);

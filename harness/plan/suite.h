@@ -84,6 +84,9 @@ std::string DefaultRequirement(const CaseSpec& spec);
 // this leaves open. A suite that states a field has the last word on it.
 std::string RequirementOf(const PlannedCase& planned);
 
+// A case that is judged and not timed. `requirement`: "": its own default. Precondition: the operator takes it.
+PlannedCase PlanUntimed(CaseSpec spec, const std::string& requirement);
+
 // Adds a tag unless it is "" or there; of calls-N the numbers add up.
 void AddTag(std::string_view tag, std::vector<std::string>& tags);
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "ops/exact_ties.h"
+#include "ops/formula/error.h"
 #include "ops/formula_operator/formula_operator.h"
 
 namespace assay {
@@ -15,12 +16,6 @@ namespace {
 
 using formula::Definition;
 using formula::Role;
-
-bool IsShort(double x, int bits) {
-  int exponent = 0;
-  const double integer = std::ldexp(std::frexp(x, &exponent), bits);
-  return integer == std::trunc(integer);
-}
 
 // Numbers of so many bits stay what they are, whatever the contract rounds on the way.
 int BitsKept(const Contract& contract) {
@@ -158,7 +153,8 @@ class RoundingTwin {
 
   bool Serves(double quotient, double zero, double x) const {
     const DType type = problem_.inputs[data_].dtype;
-    if (!IsShort(quotient, bits_) || !IsShort(quotient - zero, bits_) || !Holds(type, x)) return false;
+    if (!formula::HasBits(quotient, bits_) || !formula::HasBits(quotient - zero, bits_) || !Holds(type, x))
+      return false;
     if (away_ && quotient * (quotient - zero) < 0) return false;  // away from which zero follows from when it is added
     const bool is_tiny = IsFloat(out_) && std::fabs(quotient) < FormatOf(out_).MinNormal();
     return !flushes_ || (!is_tiny && (!IsFloat(type) || std::fabs(x) >= FormatOf(type).MinNormal()));

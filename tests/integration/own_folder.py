@@ -26,7 +26,9 @@ class OwnFolder(unittest.TestCase):
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("ASSAY_", "GTEST_"))}
         self.shared = self.dir / "of-plugins"  # which plugins may read and write
         self.shared.mkdir()
-        self.env = dict(kept, ASSAY_GOLDEN_STORE=str(self.dir / "store"), ASSAY_GRANT=str(self.shared), NO_COLOR="1")
+        # Threads of OpenMP that wait on a processor would keep it from the tests beside this one.
+        self.env = dict(kept, ASSAY_GOLDEN_STORE=str(self.dir / "store"), ASSAY_GRANT=str(self.shared), NO_COLOR="1",
+                        OMP_WAIT_POLICY="passive")
 
     def tearDown(self):
         self.folder.cleanup()

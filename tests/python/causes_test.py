@@ -56,8 +56,8 @@ class EverydayMistakes(unittest.TestCase):
             exact = right(*(x.astype(np.float64) for x in operands))
             self.assertTrue(assay.check(op, operands, exact.astype(np.float32)).passed)
             for k, (name, damage) in enumerate(damages.items()):
-                if not FULL and (turn + k) % len(damages) > 1:
-                    continue  # two of five of each operator
+                if not FULL and (turn + k) % len(damages) > 0:
+                    continue  # one of five of each operator
                 with self.subTest(op, damage=name):
                     verdict = assay.check(op, operands, damage(exact).astype(np.float32), explain="full")
                     self.assertFalse(verdict.passed_strictly)
@@ -329,16 +329,16 @@ class Causes(unittest.TestCase):
         """Some rounding of the row's sum comes near any small factor, but it says one number, and other rows say nothing."""
         q, k, v = (self.normals(1, 2, 16, 16) for _ in range(3))
         for factor in 1 + np.array([3e-5, 4e-5, 6e-5, 1e-4, 2e-4, 3e-4, 2e-3]):
-            for row in range(0, 8, 2):
+            for row in range(0, 8, 2 if FULL else 8):
                 one = np.where(np.arange(16) == row, factor, 1)[:, None]
                 self.assertNotIn("right result of", self.reason("softmax", [self.normals(16, 40)], lambda x, one=one: softmax(x) * one), (factor, row))
-                if FULL or (row == 0 and factor in (1 + 3e-5, 1 + 1e-4, 1 + 2e-3)):
+                if FULL or factor == 1 + 1e-4:
                     self.assertNotIn("right result of", self.reason("attention", [q, k, v], lambda q, k, v, one=one: attention(q, k, v) * one), (factor, row))
 
     def test_a_factor_of_all_elements_is_no_rounding_of_a_constant(self):
         """Some rounding of a constant comes near any small factor, which says one number however many elements have it."""
         x, gamma = self.normals(12, 48), self.normals(48)
-        for factor in np.geomspace(2e-5, 4e-4, 48)[::1 if FULL else 6]:
+        for factor in np.geomspace(2e-5, 4e-4, 48)[::1 if FULL else 16]:
             self.assertNotIn("rounded to", self.reason("rms_norm", [x, gamma], lambda x, g, f=factor: rms_norm(x, g, 1e-6) * (1 + f)), factor)
 
     def test_an_output_is_rounded_only_where_its_errors_are_those_of_that_rounding(self):

@@ -144,22 +144,15 @@ class OfNumPy(Program):
         names = {line.partition("/")[0] for line in listed.stdout.splitlines() if "/" in line}
         self.assertGreaterEqual(len(names), 60, listed.stderr)
         self.assertIn("no suite 'compositions'", self.assay("list", "cases", "--suite", "compositions").stderr)
-        ops = sorted({line.partition("/")[0] for line in listed.stdout.splitlines() if "/f32/" in line and "n=67" in line})
-        ops = ops[::1 if FULL else 3]
-        records = self.records("numpy", "--operators", "compositions", "--suite", "compositions", "--filter", "*/f32/*n=67*",
-                               "--relations", "none", "--op", ",".join(ops))
+        daily = re.findall(r'operator\("(\w+)"', (pathlib.Path(__file__).parents[2] / "ops/compositions/daily.py").read_text(encoding="utf-8"))
+        ops = sorted({line.partition("/")[0] for line in listed.stdout.splitlines() if "/f32/" in line and "n=67" in line} - set(daily))
+        ops = sorted(ops[::1 if FULL else 6] + daily)
+        records = self.records("numpy", "--operators", "compositions", "--suite", "compositions", "--relations", "none", "--op", ",".join(ops),
+                               *[] if FULL else ["--dtype", "f32", "--filter", ":".join(["*=67*", *(name + "/*" for name in daily)]) + ":-*fill=special*"])
         self.assertEqual(sorted({r["op"] for r in records}), ops)
         self.assertEqual([(r["case_id"], r["reason"]) for r in records if r["verdict"] in ALARMS], [])
-        self.assertGreater(sum(r["verdict"] == "pass" for r in records), 80 if FULL else 25)
-
-    def test_the_shipped_operators_of_every_day(self):
-        text = (pathlib.Path(__file__).parents[2] / "ops/compositions/daily.py").read_text(encoding="utf-8")
-        names = re.findall(r'operator\("(\w+)"', text)
-        records = self.records("numpy", "--operators", "compositions", "--suite", "compositions", "--op", ",".join(names), "--relations", "none",
-                               *[] if FULL else ["--dtype", "f32"])
-        passed = {r["op"] for r in records if r["verdict"] == "pass"}
-        self.assertEqual([(r["case_id"], r["verdict"], r["reason"]) for r in records if r["verdict"] not in ("pass", "unsupported")], [])
-        self.assertEqual(passed, set(names))
+        self.assertEqual([(r["case_id"], r["reason"]) for r in records if r["op"] in daily and r["verdict"] not in ("pass", "unsupported")], [])
+        self.assertLessEqual(set(daily), {r["op"] for r in records if r["verdict"] == "pass"})
 
 
 class OfFrameworks(Program):

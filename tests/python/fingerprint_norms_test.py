@@ -107,21 +107,34 @@ class Norms(Program):
         self.assertEqual(found["mean_in_order"]["tree"], "0:1:31")
         self.assertIn("the accumulator loses nothing", found["mean_in_f64"]["no_order"])
 
-    def check_orders(self, case, tree):
-        found = self.passports("--impl", ",".join(TREES) + ",f64", case=case)
-        for name, expected in TREES.items():
-            self.assertEqual(found[name][tree], expected, f"{case} {name}")
-        self.assertIn("the accumulator loses nothing", found["f64"]["no_squares" if tree == "squares_tree" else "no_order"])
+    def check_orders(self, cases, tree, *words):
+        """By case, what one run finds of all orders."""
+        cases = [case + "/fill=normal/seed=0" for case in cases]
+        more = [word for case in cases[1:] for word in ("--case", case)]
+        passports = json.loads(self.take("--json", "--impl", ",".join(TREES) + ",f64", *more, *words, case=cases[0]).stdout)["passports"]
+        found = {case: {p["implementation"]: p for p in passports if p["case"] == case} for case in cases}
+        for case, of in found.items():
+            self.assertEqual({name: of[name][tree] for name in TREES}, TREES, case)
+            self.assertIn("the accumulator loses nothing", of["f64"]["no_squares" if tree == "squares_tree" else "no_order"])
         return found
 
     def test_a_variance_has_its_tree_and_rows_of_a_norm_are_predicted(self):
-        for case in ("layer_norm/f32/rows=30,n=32", "group_norm/f32/b=2,g=4,c=4,n=8", "batch_norm_training/f32/n=4,c=8,s=8")[:3 if FULL else 1]:
-            found = self.check_orders(case + "/fill=normal/seed=0", "squares_tree")
+        cases = ("layer_norm/f32/rows=30,n=32", "group_norm/f32/b=2,g=4,c=4,n=8", "batch_norm_training/f32/n=4,c=8,s=8")
+        found = self.check_orders(cases[:3 if FULL else 1], "squares_tree", "--svg", "drawings")
+        for of in found.values():
             for name in TREES:
-                self.assertEqual(found[name]["predicted"], {"agree": 256, "sums": 256}, name)
-                self.assertEqual(found[name]["formula"], "two passes, mean of (x - mean)^2: squares rounded before they are added; "
+                self.assertEqual(of[name]["predicted"], {"agree": 256, "sums": 256}, name)
+                self.assertEqual(of[name]["formula"], "two passes, mean of (x - mean)^2: squares rounded before they are added; "
                                  "divided by n; times 1 / root")
-            self.assertEqual(found["f64"]["predicted"], {"agree": 256, "sums": 256})
+            self.assertEqual(of["f64"]["predicted"], {"agree": 256, "sums": 256})
+        self.assertEqual(len([path for path in (self.dir / "drawings").iterdir() if "variance" in path.name]), len(TREES) * len(found))
+        case, of = next(iter(found.items()))
+        for name in ("lanes", "halves"):
+            (self.dir / f"{name}.json").write_text(json.dumps({"passports": [of[name] | {"implementation": "one"}]}))
+        other = self.assay("fingerprint", "--diff", "lanes.json", "halves.json")
+        self.assertEqual(other.returncode, 1)
+        self.assertIn(f'{case} one: squares "4 sums, each with steps of 4" -> "pairwise, by halves"\n', other.stdout)
+        self.assertIn("variance        4 sums, each with steps of 4 (", self.take("--impl", "lanes", case=case).stdout)
 
     def test_a_variance_of_one_pass_or_of_welford_is_named(self):
         found = self.passports("--impl", "one_pass,welford,by_data", case="layer_norm/f32/rows=30,n=32/fill=normal/seed=0")
@@ -135,24 +148,12 @@ class Norms(Program):
         self.assertLess(found["by_data"].get("predicted", {"agree": 0})["agree"], 256)
 
     def test_sums_of_squares_and_of_exponentials_have_their_trees(self):
-        for case, predicted in (("rms_norm/f32/rows=30,n=32", True), ("reduce/f32/shape=30x32,axes=1,kind=l2", True),
-                                ("reduce/f32/shape=30x32,axes=1,kind=logsumexp", False),
-                                ("cross_entropy/f32-i64-f32/rows=30,n=32,reduction=none", False)):
-            found = self.check_orders(case + "/fill=normal/seed=0", "tree")
-            for name in TREES if predicted else ():
-                self.assertEqual(found[name]["predicted"], {"agree": 256, "sums": 256}, f"{case} {name}")
-
-    def test_two_orders_of_a_variance_differ(self):
-        case = "layer_norm/f32/rows=30,n=32/fill=normal/seed=0"
-        for name in ("lanes", "halves"):
-            passports = json.loads(self.take("--json", "--impl", name, "--svg", "drawings", case=case).stdout)
-            passports["passports"][0]["implementation"] = "one"
-            (self.dir / f"{name}.json").write_text(json.dumps(passports))
-        other = self.assay("fingerprint", "--diff", "lanes.json", "halves.json")
-        self.assertEqual(other.returncode, 1)
-        self.assertIn(f'{case} one: squares "4 sums, each with steps of 4" -> "pairwise, by halves"\n', other.stdout)
-        self.assertEqual(len([path for path in (self.dir / "drawings").iterdir() if "variance" in path.name]), 2)
-        self.assertIn("variance        4 sums, each with steps of 4 (", self.take("--impl", "lanes", case=case).stdout)
+        predicted = ("rms_norm/f32/rows=30,n=32", "reduce/f32/shape=30x32,axes=1,kind=l2")
+        others = ("reduce/f32/shape=30x32,axes=1,kind=logsumexp", "cross_entropy/f32-i64-f32/rows=30,n=32,reduction=none")
+        found = self.check_orders(predicted + others, "tree")
+        for case in predicted:
+            for name in TREES:
+                self.assertEqual(found[case + "/fill=normal/seed=0"][name]["predicted"], {"agree": 256, "sums": 256}, f"{case} {name}")
 
     def test_each_schedule_of_a_norm_has_a_passport(self):
         done = self.assay("fingerprint", "--backend", "cpu", "--case", "layer_norm/f32/rows=8,n=48/fill=normal/seed=0", "--case",

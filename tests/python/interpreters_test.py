@@ -104,10 +104,10 @@ class Environments(Files):
                 python.write_text(f"#!/bin/sh\n{text}\n")
                 python.chmod(0o755)
                 begun = time.monotonic()
-                done = self.assay("run", "--kernels", str(path), "--python", str(python), "--import-timeout", "1.5", "--case", CASE,
+                done = self.assay("run", "--kernels", str(path), "--python", str(python), "--import-timeout", "0.3", "--case", CASE,
                                   "--out", "refused")
                 self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-                self.assertIn(f"the interpreter {python} did not answer within 1.5 s (--import-timeout) and was killed; "
+                self.assertIn(f"the interpreter {python} did not answer within 0.3 s (--import-timeout) and was killed; "
                               "name one of CPython", done.stderr)
                 self.assertLess(time.monotonic() - begun, 60)
 

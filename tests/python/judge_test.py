@@ -137,15 +137,19 @@ class Accepted(Program):
             self.assertEqual(said[side]["sha256"], hashlib.sha256(content).hexdigest())
             self.assertIn("numpy", said[side]["library_version"])
 
-    def test_the_seed_that_is_told_gives_the_same_cases(self):
-        path = self.write(RIGHT)
-        first = self.judge(path, *QUICK, "--no-perf", "--out", "first")
-        again = self.judge(path, *QUICK, "--no-perf", "--out", "again", "--hidden-seed", str(first["hidden_seed"]))
+        self.compare_seeds(said)
+
+    def compare_seeds(self, first):
+        """The seed that is told gives the same hidden cases; here also several implementations, and text."""
+        again = self.judge(self.write(RIGHT), *QUICK, "--no-perf", "--out", "again", "--hidden-seed", str(first["hidden_seed"]))
         self.assertTrue(first["hidden_seed_drawn"])
         self.assertFalse(again["hidden_seed_drawn"])
-        other = self.judge(path, *QUICK, "--no-perf", "--out", "other")
+        done = self.run_judge(self.write(RIGHT + RIGHT.replace("mine", "other")), *QUICK, "--out", "other")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"(?s)^accepted: 2 of 2 visible cases pass; .*speed: .* times as fast as the reference")
+        self.assertIn("--hidden-seed", done.stdout)
         ids = [[e["id"] for e in json.loads((self.dir / name / "plan.json").read_text())["cases"]]
-               for name in ("first", "again", "other")]
+               for name in ("run", "again", "other")]
         self.assertEqual(ids[0], ids[1])
         self.assertEqual(ids[0][:2], ids[2][:2])
         self.assertFalse(set(ids[0][2:]) & set(ids[2][2:]))
@@ -163,13 +167,6 @@ class Accepted(Program):
         self.assertEqual(hidden["cases"] + hidden["undrawn"], 9)  # the visible one with other data is one of them
         self.assertGreaterEqual(hidden["undrawn"], 6)
         self.assertIn(f"{hidden['undrawn']} hidden cases are missing", self.run_judge(self.write(RIGHT), *quick).stdout)
-
-    def test_several_implementations_and_text(self):
-        path = self.write(RIGHT + RIGHT.replace("mine", "other"))
-        done = self.run_judge(path, *QUICK)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertRegex(done.stdout, r"(?s)^accepted: 2 of 2 visible cases pass; .*speed: .* times as fast as the reference")
-        self.assertIn("--hidden-seed", done.stdout)
 
 
 class Cheats(Program):
@@ -213,7 +210,7 @@ class NotJudged(Program):
 
     def test_a_reference_that_is_wrong_holds_nothing_against_the_candidate(self):
         self.reference.write_text(HEAD + CHEATS["a constant"][0])
-        said = self.judge(self.write(RIGHT), *QUICK)
+        said = self.judge(self.write(RIGHT), "--case", VISIBLE[0], "--case", VISIBLE[1], "--hidden", "2", "--no-perf", "--relations", "none")
         self.assertEqual((said["verdict"], said["exit_code"]), ("error", 3), said["explanation"])
         self.assertEqual(said["correctness"]["visible"]["disputed"], 2)
 

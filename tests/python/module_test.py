@@ -22,6 +22,10 @@ class Module(unittest.TestCase):
                                "print({'torch', 'jax', 'ml_dtypes', 'pytest'} & set(sys.modules))")
         self.assertEqual(done.stdout, "set()\n", done.stderr)
 
+    def test_a_worker_starts_without_modules_that_few_kernels_need(self):
+        done = self.run_python("import sys, assay._bridge; print({'email', 'importlib.metadata', 'json', 'numpy', 'zipfile'} & set(sys.modules))")
+        self.assertEqual(done.stdout, "set()\n", done.stderr)
+
     def test_an_absent_library_is_an_error_that_says_so(self):
         done = self.run_python("import assay; assay.operators()", ASSAY_LIBRARY="/nowhere/libassay.so")
         self.assertIn("assay.Error: ASSAY_LIBRARY=/nowhere/libassay.so: there is no such file", done.stderr)

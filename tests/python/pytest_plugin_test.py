@@ -88,27 +88,39 @@ class Plugin(unittest.TestCase):
                                "--strict-markers", *arguments, *texts], cwd=self.dir, capture_output=True,
                               text=True, timeout=240)
 
+    def run_all(self):
+        """The file above, once for all tests of this class."""
+        if "all" not in type(self).__dict__:
+            type(self).all = self.pytest("-v", "--junitxml", "junit.xml"), xml.etree.ElementTree.parse(self.dir / "junit.xml").getroot()
+        return self.all
+
     def test_a_test_runs_for_each_case(self):
-        done = self.pytest("-v", "-k", "returned or checked or plain")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done, _ = self.run_all()
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        for name, outcome, count in (("returned", "PASSED", CASES), ("checked", "PASSED", CASES), ("plain", "PASSED", 1), ("wrong", "PASSED", CASES),
+                                     ("wrong", "FAILED", CASES), ("nothing", "FAILED", CASES), ("only_told", "FAILED", CASES), ("shape", "FAILED", CASES)):
+            self.assertEqual(len(re.findall(rf"^test_kernel.py::test_{name}(?:\[\S+\])? {outcome}", done.stdout, re.MULTILINE)), count, name)
         self.assertIn("test_kernel.py::test_returned[softmax/f32/shape=2x128x128/fill=normal/seed=0] PASSED", done.stdout)
-        self.assertIn(f"{2 * CASES + 1} passed", done.stdout)
         self.assertNotIn("warning", done.stdout)
 
     def test_what_is_wrong_fails_with_assays_words(self):
-        done = self.pytest("-k", "wrong", "--junitxml", "junit.xml")
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertIn(f"{CASES} failed, {CASES} passed", done.stdout)
+        done, junit = self.run_all()
         self.assertIn("mismatch: softmax f32 shape=2x128x128", done.stdout)
         self.assertNotIn("_check.py", done.stdout)  # nobody wants to read assay's own code
         self.assertEqual(done.stdout.count("worst elements:"), CASES)  # each failure once
-        suite = xml.etree.ElementTree.parse(self.dir / "junit.xml").getroot().find("testsuite")
-        failures = [case.find("failure").get("message") for case in suite if case.find("failure") is not None]
-        self.assertEqual(len(failures), CASES)
-        self.assertIn("mismatch: softmax", failures[0])
+        failures = {case.get("name"): case.find("failure").get("message") for case in junit.iter("testcase") if case.find("failure") is not None}
+        self.assertEqual(len(failures), 4 * CASES)
+        self.assertEqual(sum(name.startswith("test_wrong") and "mismatch: softmax" in said for name, said in failures.items()), CASES)
+
+    def test_what_is_not_judged_fails_without_assays_code(self):
+        done, _ = self.run_all()
+        self.assertIn("no wrong result could fail it", done.stdout)
+        self.assertIn("judge() only tells", done.stdout)
+        self.assertIn("softmax: y has shape 1x1x5, expected 17x33x5", done.stdout)
+        self.assertNotIn("def demand", done.stdout)
 
     def test_the_marks_contract_holds_for_what_a_test_checks_itself(self):
-        done = self.pytest(tests=f'''
+        done = self.pytest("-k", "17x33x5", tests=f'''
 import assay, numpy as np
 
 @assay.mark.suite({SUITE}, contract="bf16acc")
@@ -142,16 +154,15 @@ def test_it(assay_case):
     bits = (e / e.sum(int(assay_case.attrs["axis"]), keepdims=True)).astype(np.float32).view(np.uint32)
     return (bits + 0x7FFF + (bits >> 16 & 1) >> 16).astype(np.uint16) FACTOR
 """
-        done = self.pytest(tests=test.replace("MORE", "").replace("FACTOR", ""))
+        pairs = (("", ""), (", bits=True", ""), (", bits=True", "* np.uint16(2)"))
+        done = self.pytest(tests=[test.replace("MORE", more).replace("FACTOR", factor) for more, factor in pairs])
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("without the package ml_dtypes x has the bits of bf16 as uint16, and no values: pip install ml_dtypes, or "
                       "say bits=True in assay.mark.suite", done.stdout)
         self.assertNotIn("def assay_case", done.stdout)
-        done = self.pytest(tests=test.replace("MORE", ", bits=True").replace("FACTOR", ""))
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        done = self.pytest(tests=test.replace("MORE", ", bits=True").replace("FACTOR", "* np.uint16(2)"))
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("note: without the package ml_dtypes x has the bits of bf16 as uint16", done.stdout)
+        told = {int(i): re.findall(rf"^(?:ERROR|FAILED) test_{i}.py", done.stdout, re.MULTILINE) != [] for i in "012"}
+        self.assertEqual(told, {0: True, 1: False, 2: True}, done.stdout)
 
     def test_an_operator_of_ones_own_is_marked_by_its_definition(self):
         done = self.pytest("-rA", tests='''
@@ -183,36 +194,9 @@ def test_annotated(assay_case):
         self.assertRegex(done.stdout, r"test_right\[leaky_bias/f32/rows=\d+,n=\d+")
         self.assertIn("mismatch: leaky_bias f32", done.stdout)
 
-    def test_what_no_definition_can_be_made_of_is_a_collection_error(self):
-        done = self.pytest(tests="""
-import assay
-
-@assay.mark.suite(op=lambda x: x + x)
-def test_it(assay_case):
-    return assay_case.inputs["x"]
-""")
-        self.assertNotEqual(done.returncode, 0, done.stdout)
-        self.assertIn("annotate it with its axes", done.stdout)
-
     def test_one_case_is_selected_by_k(self):
         done = self.pytest("-k", "returned and 17x33x5")
         self.assertIn("1 passed", done.stdout)
-
-    def test_a_test_that_judges_nothing_fails(self):
-        done = self.pytest("-k", "nothing")
-        self.assertIn(f"{CASES} failed", done.stdout)
-        self.assertIn("no wrong result could fail it", done.stdout)
-
-    def test_judge_that_only_tells_is_no_judgement(self):
-        done = self.pytest("-k", "only_told")
-        self.assertIn(f"{CASES} failed", done.stdout)
-        self.assertIn("judge() only tells", done.stdout)
-
-    def test_what_cannot_be_judged_fails_without_assays_code(self):
-        done = self.pytest("-k", "shape and 17x33x5 and not wrong and not nothing and not checked and not returned and not told")
-        self.assertIn("1 failed", done.stdout)
-        self.assertIn("softmax: y has shape 1x1x5, expected 17x33x5", done.stdout)
-        self.assertNotIn("def demand", done.stdout)
 
     def test_what_an_async_test_returns_is_judged(self):
         (self.dir / "conftest.py").write_text(AWAITING)  # in the place of a plugin that awaits tests
@@ -225,6 +209,7 @@ def test_it(assay_case):
         wrong = {"there is no suite 'smoky'": '@assay.mark.suite("smoky")\ndef test_it(assay_case): pass',
                  "needs the argument assay_case": '@assay.mark.suite("smoke")\ndef test_it(): pass',
                  "is for tests with @assay.mark.suite": "def test_it(assay_case): pass",
+                 "annotate it with its axes": "@assay.mark.suite(op=lambda x: x + x)\ndef test_it(assay_case): pass",
                  "nothing would be judged": 'import unittest\n@assay.mark.suite("smoke")\n'
                                             "class Tests(unittest.TestCase):\n  def test_it(self): return 1"}
         done = self.pytest("--continue-on-collection-errors", tests=["import assay\n" + test for test in wrong.values()])
@@ -239,12 +224,12 @@ def test_it(assay_case):
     def test_a_test_has_one_mark(self):
         """With two marks, the cases of one would be dropped. A mark of a test replaces that of its class."""
         two = ('@assay.mark.suite("smoke", op="softmax")\n@assay.mark.suite("smoke", op="matmul")\n')
-        for test in (two + "def test_it(assay_case): pass",
-                     two + "class Test:\n  def test_it(self, assay_case): pass"):
-            done = self.pytest(tests="import assay\n" + test)
-            self.assertNotEqual(done.returncode, 0, done.stdout + done.stderr)
-            self.assertIn("test_it: a test has one assay.mark.suite, and this one has several: give op=", done.stdout)
-            self.assertNotIn("Traceback", done.stdout + done.stderr)
+        tests = (two + "def test_it(assay_case): pass", two + "class Test:\n  def test_it(self, assay_case): pass")
+        done = self.pytest("--continue-on-collection-errors", tests=["import assay\n" + test for test in tests])
+        self.assertNotEqual(done.returncode, 0, done.stdout + done.stderr)
+        said = "test_it: a test has one assay.mark.suite, and this one has several: give op="
+        self.assertEqual(done.stdout.count(said), 2, done.stdout)
+        self.assertNotIn("Traceback", done.stdout + done.stderr)
         done = self.pytest("--collect-only", "-q", tests='import assay\n@assay.mark.suite("smoke", op="matmul")\nclass Test:\n'
                            f"  @assay.mark.suite({SUITE})\n  def test_it(self, assay_case): pass")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -281,11 +266,10 @@ class Distributed(Plugin):
         return super().pytest("-n", "2", *arguments, **more)
 
     def test_a_test_runs_for_each_case(self):
-        done = self.pytest("-v", "-k", "returned or checked or plain")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done, _ = self.run_all()
         # Both processes collect the same ids in the same order, else xdist refuses them.
         self.assertRegex(done.stdout, r"\[gw\d\].* PASSED .*test_returned\[softmax/f32/shape=2x128x128/fill=normal/seed=0\]")
-        self.assertIn(f"{2 * CASES + 1} passed", done.stdout)
+        self.assertIn(f"{4 * CASES} failed, {3 * CASES + 1} passed", done.stdout)
 
     def test_junit_has_each_case_once(self):
         done = self.pytest("-k", "returned or wrong", "--junitxml", "junit.xml")

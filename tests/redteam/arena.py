@@ -61,10 +61,6 @@ class Arena:
         return Outcome(done.returncode, records, done.stderr,
                        json.loads(environment.read_text()) if environment.exists() else {}, done.stdout)
 
-    def check_plugin(self, library):
-        return subprocess.run([self.assay, "check-plugin", str(self.plugins / f"{library}.so")], cwd=self.folder,
-                              env=self.env, capture_output=True, text=True, timeout=120)
-
     def clean(self):
         """Removes what a cheat may have left outside of the folder."""
         for path in ("/tmp", "/var/tmp", "/dev/shm"):

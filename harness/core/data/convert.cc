@@ -107,72 +107,55 @@ void Encode(void (*loop)(const double*, Storage*, int64_t), std::span<const doub
               [=](int64_t begin, int64_t end) { loop(values.data() + begin, out + begin, end - begin); });
 }
 
+// Calls f with the loops that read and write the type, whose elements or parts of elements are no f64.
+template <class F>
+void WithLoops(DType dtype, const F& f) {
+  switch (dtype) {
+    case DType::kF64:
+    case DType::kC128:
+      return;
+    case DType::kF32:
+    case DType::kC64:
+      return f(DecodeF32, EncodeF32);
+    case DType::kF16:
+      return f(DecodeF16, EncodeF16);
+    case DType::kBF16:
+      return f(DecodeBF16, EncodeBF16);
+    case DType::kE4M3:
+      return f(DecodeE4M3, EncodeE4M3);
+    case DType::kE5M2:
+      return f(DecodeE5M2, EncodeE5M2);
+    case DType::kI8:
+      return f(DecodeInt<int8_t>, EncodeInt<int8_t>);
+    case DType::kI16:
+      return f(DecodeInt<int16_t>, EncodeInt<int16_t>);
+    case DType::kU8:
+      return f(DecodeInt<uint8_t>, EncodeInt<uint8_t>);
+    case DType::kBool:
+      return f(DecodeBool, EncodeBool);
+    case DType::kI32:
+      return f(DecodeInt<int32_t>, EncodeInt<int32_t>);
+    case DType::kI64:
+      return f(DecodeInt<int64_t>, EncodeInt<int64_t>);
+  }
+}
+
+bool IsF64(DType dtype) {
+  return dtype == DType::kF64 || dtype == DType::kC128;
+}
+
 }  // namespace
 
 void ToF64(DType dtype, const void* storage, std::span<double> values) {
   if (values.empty()) return;
-  switch (dtype) {
-    case DType::kF64:
-    case DType::kC128:
-      std::memcpy(values.data(), storage, values.size_bytes());
-      return;
-    case DType::kF32:
-    case DType::kC64:
-      return Decode(DecodeF32, storage, values);
-    case DType::kF16:
-      return Decode(DecodeF16, storage, values);
-    case DType::kBF16:
-      return Decode(DecodeBF16, storage, values);
-    case DType::kE4M3:
-      return Decode(DecodeE4M3, storage, values);
-    case DType::kE5M2:
-      return Decode(DecodeE5M2, storage, values);
-    case DType::kI8:
-      return Decode(DecodeInt<int8_t>, storage, values);
-    case DType::kI16:
-      return Decode(DecodeInt<int16_t>, storage, values);
-    case DType::kU8:
-      return Decode(DecodeInt<uint8_t>, storage, values);
-    case DType::kBool:
-      return Decode(DecodeBool, storage, values);
-    case DType::kI32:
-      return Decode(DecodeInt<int32_t>, storage, values);
-    case DType::kI64:
-      return Decode(DecodeInt<int64_t>, storage, values);
-  }
+  if (IsF64(dtype)) std::memcpy(values.data(), storage, values.size_bytes());
+  WithLoops(dtype, [&](auto* decode, auto*) { Decode(decode, storage, values); });
 }
 
 void FromF64(DType dtype, std::span<const double> values, void* storage) {
   if (values.empty()) return;
-  switch (dtype) {
-    case DType::kF64:
-    case DType::kC128:
-      std::memcpy(storage, values.data(), values.size_bytes());
-      return;
-    case DType::kF32:
-    case DType::kC64:
-      return Encode(EncodeF32, values, storage);
-    case DType::kF16:
-      return Encode(EncodeF16, values, storage);
-    case DType::kBF16:
-      return Encode(EncodeBF16, values, storage);
-    case DType::kE4M3:
-      return Encode(EncodeE4M3, values, storage);
-    case DType::kE5M2:
-      return Encode(EncodeE5M2, values, storage);
-    case DType::kI8:
-      return Encode(EncodeInt<int8_t>, values, storage);
-    case DType::kI16:
-      return Encode(EncodeInt<int16_t>, values, storage);
-    case DType::kBool:
-      return Encode(EncodeBool, values, storage);
-    case DType::kU8:
-      return Encode(EncodeInt<uint8_t>, values, storage);
-    case DType::kI32:
-      return Encode(EncodeInt<int32_t>, values, storage);
-    case DType::kI64:
-      return Encode(EncodeInt<int64_t>, values, storage);
-  }
+  if (IsF64(dtype)) std::memcpy(storage, values.data(), values.size_bytes());
+  WithLoops(dtype, [&](auto*, auto* encode) { Encode(encode, values, storage); });
 }
 
 void ToI64(DType dtype, const void* storage, std::span<int64_t> values) {

@@ -23,11 +23,16 @@ constexpr Narrow kNarrow[] = {{7, 8, "e3m4"},      {8, 8, "e4m3-ieee"}, {9, 8, "
 
 }  // namespace
 
-std::string TypeName(uint8_t code, uint8_t bits) {
+std::optional<DType> FindDLPackType(uint8_t code, uint8_t bits) {
   for (int d = 0; d < kDTypeCount; ++d) {
     const DTypeInfo& info = Info(static_cast<DType>(d));
-    if (info.dlpack_code == code && info.dlpack_bits == bits) return std::string(info.name);
+    if (info.dlpack_code == code && info.dlpack_bits == bits) return info.dtype;
   }
+  return std::nullopt;
+}
+
+std::string TypeName(uint8_t code, uint8_t bits) {
+  if (const auto known = FindDLPackType(code, bits)) return std::string(Name(*known));
   for (const Narrow& narrow : kNarrow) {
     if (narrow.code == code && narrow.bits == bits) return std::string(narrow.name);
   }

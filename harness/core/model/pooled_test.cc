@@ -88,13 +88,13 @@ struct Pool {
   double agreement = 0, information = 0, granted = 0;
   std::vector<Addition> additions;
 
-  void Add(uint32_t inputs, const PooledTest& evidence) {
-    if (!(evidence.information > 0)) return;
+  void Add(uint32_t inputs, const PooledTest& test) {
+    if (!(test.information > 0)) return;
     ++answer.results;
-    agreement += evidence.agreement;
-    information += evidence.information;
-    granted += evidence.granted;
-    additions.push_back({inputs, evidence.data, std::sqrt(std::max(0.0, evidence.variance)), evidence.step});
+    agreement += test.agreement;
+    information += test.information;
+    granted += test.granted;
+    additions.push_back({inputs, test.data, std::sqrt(std::max(0.0, test.variance)), test.step});
   }
 
   // Adds the variances of results with common data, in the order of the hashes of their inputs.
@@ -170,9 +170,9 @@ std::string DescribePooledAnswer(const PooledAnswer& found, std::string_view que
 
 }  // namespace
 
-std::string ToText(std::span<const PooledTest> evidence) {
+std::string ToText(std::span<const PooledTest> tests) {
   std::string text;
-  for (const PooledTest& e : evidence) {
+  for (const PooledTest& e : tests) {
     text += fmt::format("{}{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g}", text.empty() ? "" : ";", e.question,
                         e.proves ? kProves : kAdvises, e.agreement, e.information, e.variance, e.granted, e.step);
     if (e.data != 0) text += fmt::format(",{}", e.data);
@@ -180,10 +180,10 @@ std::string ToText(std::span<const PooledTest> evidence) {
   return text;
 }
 
-std::vector<PooledTest> ParsePooledEvidence(std::string_view text) {
+std::vector<PooledTest> ParsePooledTests(std::string_view text) {
   std::vector<PooledTest> all;
   for (const std::string_view part : Split(text, ';')) {
-    if (auto evidence = ParseOne(part)) all.push_back(*std::move(evidence));
+    if (auto test = ParseOne(part)) all.push_back(*std::move(test));
   }
   return all;
 }
@@ -197,28 +197,27 @@ std::string PooledAnswer::Text() const {
       deviation, margin > 0 ? std::fabs(answer) / margin : 0.0, results, results == 1 ? "" : "s");
 }
 
-std::vector<PooledAnswer> PoolEvidence(const RecordView& records) {
+std::vector<PooledAnswer> PoolTests(const RecordView& records) {
   std::map<PoolKey, size_t> places;
   std::vector<Pool> pools;
   InputNumbers inputs;
   for (const Record& r : records) {
     if (!Counts(r)) continue;
     const uint32_t number = inputs.NumberOf(r.input_hash);
-    for (const PooledTest& evidence : ParsePooledEvidence(r.pooled)) {
+    for (const PooledTest& test : ParsePooledTests(r.pooled)) {
       const Implementation implementation(r.backend, r.device, r.implementation);
-      const auto [it, is_new] =
-          places.try_emplace(PoolKey(implementation, r.op, r.dtype, evidence.question), pools.size());
+      const auto [it, is_new] = places.try_emplace(PoolKey(implementation, r.op, r.dtype, test.question), pools.size());
       if (is_new) {
         Pool pool;
         pool.answer.backend = r.backend, pool.answer.device = r.device;
         pool.answer.implementation = r.implementation, pool.answer.op = r.op, pool.answer.dtype = r.dtype;
-        pool.answer.question = evidence.question;
-        pool.answer.proves = evidence.proves;
+        pool.answer.question = test.question;
+        pool.answer.proves = test.proves;
         pools.push_back(std::move(pool));
       }
       Pool& pool = pools[it->second];
-      pool.answer.proves = pool.answer.proves && evidence.proves;
-      pool.Add(number, evidence);
+      pool.answer.proves = pool.answer.proves && test.proves;
+      pool.Add(number, test);
     }
   }
   const std::vector<uint32_t> ranks = inputs.Ranks();
@@ -232,7 +231,7 @@ std::vector<PooledAnswer> PoolEvidence(const RecordView& records) {
 }
 
 std::vector<PooledAnswer> FindPooled(const RecordView& records) {
-  std::vector<PooledAnswer> found = PoolEvidence(records);
+  std::vector<PooledAnswer> found = PoolTests(records);
   std::erase_if(found, [](const PooledAnswer& answer) { return !answer.IsFinding(); });
   return found;
 }

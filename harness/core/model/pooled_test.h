@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detects errors that are too small for any single result but significant over all results (harness/judge/README.md,
-// "Pooled evidence"). A question is a number that correct arithmetic leaves at zero: the relative error that all
+// "Pooled tests"). A question is a number that correct arithmetic leaves at zero: the relative error that all
 // results have in common, the share of an operand's last bits that has no effect. Each result adds a few sums to its
 // answer; records carry them.
 #pragma once
@@ -34,9 +34,9 @@ struct PooledTest {
   uint32_t data = 0;       // the same number where another case has the same data in its first rows; 0: not known
 };
 
-std::string ToText(std::span<const PooledTest> evidence);
+std::string ToText(std::span<const PooledTest> tests);
 // Entries that cannot be parsed are skipped.
-std::vector<PooledTest> ParsePooledEvidence(std::string_view text);
+std::vector<PooledTest> ParsePooledTests(std::string_view text);
 
 // A question about one implementation, over all of a run's results that count: those that pass, or are inconclusive.
 struct PooledAnswer {
@@ -56,7 +56,7 @@ struct PooledAnswer {
 inline constexpr double kPooledDelta = 1e-6;
 
 // All answers, by implementation, in the order of the records.
-std::vector<PooledAnswer> PoolEvidence(const RecordView& records);
+std::vector<PooledAnswer> PoolTests(const RecordView& records);
 // Only the answers that are findings.
 std::vector<PooledAnswer> FindPooled(const RecordView& records);
 

@@ -14,18 +14,12 @@
 #include <utility>
 
 #include "harness/core/base/stopwatch.h"
+#include "harness/exec/child_process.h"
 
 extern char** environ;
 
 namespace assay {
 namespace {
-
-std::vector<char*> PointersTo(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 constexpr int kLookMs = 20;
 constexpr size_t kMostText = 1 << 20;
@@ -62,7 +56,7 @@ LimitedOutput ReadUntilEnd(double limit_s, ProgramGroup& program, int output) {
 
 ProgramGroup::ProgramGroup(ProgramStart start) {
   for (char** variable = environ; *variable != nullptr; ++variable) start.variables.emplace_back(*variable);
-  const std::vector<char*> argv = PointersTo(start.words), env = PointersTo(start.variables);
+  const std::vector<char*> argv = MakeArgumentList(start.words), env = MakeArgumentList(start.variables);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   if (!start.has_input) posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);

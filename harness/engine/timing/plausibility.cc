@@ -75,7 +75,7 @@ std::string FindColdContradiction(std::span<const double> warm_s, std::span<cons
                      fastest);
 }
 
-bool TimeEvidence::AddCall(double elapsed_s, double sum_s, uint64_t executions, bool clock_is_device,
+bool Plausibility::AddCall(double elapsed_s, double sum_s, uint64_t executions, bool clock_is_device,
                            std::optional<double> typical_s) {
   if (sum_s > kClockRate * elapsed_s + kClockStep && sum_too_large_.empty()) {
     sum_too_large_ = fmt::format(
@@ -95,33 +95,33 @@ bool TimeEvidence::AddCall(double elapsed_s, double sum_s, uint64_t executions, 
   return accounted && (even || cold_);
 }
 
-void TimeEvidence::AddExecution(double seconds, bool changed) {
+void Plausibility::AddExecution(double seconds, bool changed) {
   (changed ? changed_s_ : seen_s_).push_back(seconds);
 }
 
 // Both transfers move the same number of bytes.
-TimeEvidence::Surplus TimeEvidence::Compare(double execution_s, double seconds, double other_s, double factor,
+Plausibility::Surplus Plausibility::Compare(double execution_s, double seconds, double other_s, double factor,
                                             double wait_s) const {
   const double copied_s = std::max(0.0, other_s - round_trip_s_);
   return {execution_s, seconds - other_s - factor * copied_s, std::max(0.0, wait_s), copied_s <= kCallSlack};
 }
 
-void TimeEvidence::AddDownloads(double execution_s, double first_s, double again_s, double wait_s) {
+void Plausibility::AddDownloads(double execution_s, double first_s, double again_s, double wait_s) {
   downloads_.push_back(Compare(execution_s, first_s, again_s, kDownloadFactor, wait_s));
 }
 
 // Uses half of what is permitted, so that the answer holds when the median of the executions changes later.
-bool TimeEvidence::IsFast(double execution_s, double first_s) const {
+bool Plausibility::IsFast(double execution_s, double first_s) const {
   return first_s - round_trip_s_ <= kTransferSlack + std::min(execution_s, Claimed()) / 2;
 }
 
-void TimeEvidence::AddUploads(double execution_s, double changed_s, double unused_s, double wait_s) {
+void Plausibility::AddUploads(double execution_s, double changed_s, double unused_s, double wait_s) {
   uploads_.push_back(Compare(execution_s, changed_s, unused_s, kUploadFactor, wait_s));
 }
 
 // Keeps transfers of executions that are said to be as fast as most: a plugin that leaves every other execution to a
 // transfer is honest in the rest.
-std::vector<double> TimeEvidence::SelectFastExecutions(const Excesses& excesses, Waits waits) const {
+std::vector<double> Plausibility::SelectFastExecutions(const Excesses& excesses, Waits waits) const {
   const double most_s = kEvenFactor * Claimed() + kTransferSlack;
   std::vector<double> found_s;
   for (const Surplus& surplus : excesses) {
@@ -131,28 +131,28 @@ std::vector<double> TimeEvidence::SelectFastExecutions(const Excesses& excesses,
   return found_s;
 }
 
-double TimeEvidence::MostExcess(const Excesses& excesses) const {
+double Plausibility::MostExcess(const Excesses& excesses) const {
   const std::vector<double> found_s = SelectFastExecutions(excesses, Waits::kLeft);
   if (found_s.empty()) return 0;
   return std::max(0.0, found_s.size() < kFewestSamples ? std::ranges::max(found_s) : SurelyBelow(found_s));
 }
 
-double TimeEvidence::Claimed() const {
+double Plausibility::Claimed() const {
   return changed_s_.empty() ? 0 : Quantile(changed_s_, 0.5);
 }
 
-bool TimeEvidence::IsStill() const {
+bool Plausibility::IsStill() const {
   return changed_s_.size() >= kFewestSamples && Claimed() <= 0;
 }
 
 // Whether empty calls wait as long as calls are held up beyond what is permitted, or there are too few to say that
 // they do not. The medians of both, each with its bound of 99.9999 %.
-bool TimeEvidence::IsHeldUp() const {
+bool Plausibility::IsHeldUp() const {
   return !(SurelyAbove(beyond_s_) > SurelyBelow(waits_s_));
 }
 
 // Calls whose durations are not alike do not count, which is enough: a device may start slowly.
-std::string TimeEvidence::FindUnaccounted(bool sure) const {
+std::string Plausibility::FindUnaccounted(bool sure) const {
   if (accounted_ > 0 || called_s_.empty() || cold_) return "";
   const bool many = static_cast<double>(called_s_.size()) >= kManyCalls;
   if (sure ? !many || IsHeldUp() : many) return "";
@@ -162,7 +162,7 @@ std::string TimeEvidence::FindUnaccounted(bool sure) const {
       Quantile(called_s_, 0.5), Quantile(told_s_, 0.5));
 }
 
-std::string TimeEvidence::FindSeenBefore() const {
+std::string Plausibility::FindSeenBefore() const {
   const double changed = SurelyAbove(changed_s_), seen = SurelyBelow(seen_s_);
   if (!(changed > kSeenFactor * seen + kSeenSlack)) return "";
   return fmt::format("executions on data that it had seen before took {:.3g} s, on changed data {:.3g} s",
@@ -171,7 +171,7 @@ std::string TimeEvidence::FindSeenBefore() const {
 
 // An honest transfer waits like the empty call before it, be it ever so long: which of them takes longer is
 // chance, so that the median of what is left of their difference is no more than the transfers' own.
-std::string TimeEvidence::FindInTransfers(bool sure, Waits waits) const {
+std::string Plausibility::FindInTransfers(bool sure, Waits waits) const {
   const double permitted = Claimed() + kTransferSlack;
   if (const std::vector<double> left_s = SelectFastExecutions(downloads_, waits); Lower(left_s, sure) > permitted) {
     return fmt::format("{:.3g} s of work were left to the download of an output", Quantile(left_s, 0.5));
@@ -184,7 +184,7 @@ std::string TimeEvidence::FindInTransfers(bool sure, Waits waits) const {
   return "";
 }
 
-std::string TimeEvidence::Find(bool sure) const {
+std::string Plausibility::Find(bool sure) const {
   if (!sum_too_large_.empty()) return sure ? sum_too_large_ : "";
   if (IsStill()) {
     return sure ? "most executions took 0 s as the plugin says: its clock stands still, or is too coarse" : "";
@@ -194,16 +194,16 @@ std::string TimeEvidence::Find(bool sure) const {
   return sure ? FindSeenBefore() : "";
 }
 
-std::string TimeEvidence::Undecided() const {
+std::string Plausibility::Undecided() const {
   const std::string text = FindInTransfers(false, Waits::kTakenOff);
   return text.empty() ? "" : text + ", in all of the few that there was time for";
 }
 
-std::string TimeEvidence::Contradiction() const {
+std::string Plausibility::Contradiction() const {
   return Find(true);
 }
 
-std::string TimeEvidence::Doubt() const {
+std::string Plausibility::Doubt() const {
   const bool unaccounted = accounted_ == 0 && static_cast<double>(called_s_.size()) >= kManyCalls && !cold_;
   std::string text = unaccounted ? "no call accounts for the durations in it" : FindInTransfers(true, Waits::kLeft);
   if (text.empty()) text = FindInTransfers(false, Waits::kLeft);
@@ -213,20 +213,20 @@ std::string TimeEvidence::Doubt() const {
 
 // Half the truth is permitted: a claim that is no more than half of what calls took is not confirmed. Where transfers
 // are in doubt, their additional time may have been work.
-double TimeEvidence::AtMost() const {
+double Plausibility::AtMost() const {
   if (called_s_.empty() || cold_) return 0;
   const double called_s = Quantile(called_s_, 0.5);
   if (!Doubt().empty()) return called_s + MostExcess(downloads_) + MostExcess(uploads_);
   return called_s > kConfirmed * Quantile(told_s_, 0.5) ? called_s : 0;
 }
 
-bool TimeEvidence::IsSuspicious() const {
+bool Plausibility::IsSuspicious() const {
   return !Find(false).empty();
 }
 
 // A plugin that leaves work to transfers in every second call alone shows it in one of the first four, mostly; that the
 // median of ten does is as likely as not.
-bool TimeEvidence::IsEnough(const Excesses& excesses) const {
+bool Plausibility::IsEnough(const Excesses& excesses) const {
   if (excesses.size() >= kEnoughToSuspect) return true;
   const double permitted = Claimed() + kTransferSlack;
   const auto is_clear = [&](const Surplus& s) { return s.excess_s <= permitted && s.other_was_fast; };
@@ -234,7 +234,7 @@ bool TimeEvidence::IsEnough(const Excesses& excesses) const {
 }
 
 // Where the first few took about as long as others do, more of them say nothing else.
-bool TimeEvidence::HasSeen() const {
+bool Plausibility::HasSeen() const {
   if (seen_s_.size() < kEnoughToClear) return false;
   return seen_s_.size() >= kFewestSamples || Claimed() <= kSeenFactor * Quantile(seen_s_, 0.5) + kSeenSlack;
 }

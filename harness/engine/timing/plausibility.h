@@ -25,11 +25,11 @@ inline constexpr size_t kEnoughToClear = 4;      // transfers that clear it if e
 inline constexpr size_t kMostWaits = 60;         // empty calls measured at most, to see if the machine delays them too
 inline constexpr size_t kMostUploadPairs = 100;  // upload pairs measured at most to settle a suspicion
 
-class TimeEvidence {
+class Plausibility {
  public:
   // `round_trip_s`: a call that does nothing. Flushes of cold caches are no part of durations. `launch_s`:
   // what a launch may take beside a duration where that is more than usual.
-  TimeEvidence(double round_trip_s, bool cold, double launch_s = 0)
+  Plausibility(double round_trip_s, bool cold, double launch_s = 0)
       : round_trip_s_(round_trip_s), cold_(cold), launch_s_(launch_s) {}
 
   // Whether the durations account for the call, and are alike. Else they say nothing of the work: where a machine is

@@ -24,7 +24,7 @@ constexpr const char* kChangedLater = "the output changed after the execution ha
 bool TimingRun::HasTimeToDownload() const {
   const size_t first = IsCheapToRepeat(*case_.problem) ? kFirstOfCheap : kEnoughDownloads;
   const double share = downloads_ < first ? kShareOfFirstDownloads : kShareOfDownloads;
-  return evidence_.downloads() < kFewestDownloads || IsUndecided() || downloads_s_ <= share * timing_.host_seconds;
+  return plausibility_.downloads() < kFewestDownloads || IsUndecided() || downloads_s_ <= share * timing_.host_seconds;
 }
 
 // Only the first download of a call shows whether work was left to it.
@@ -55,7 +55,7 @@ Call<void> TimingRun::DownloadOne(size_t set) {
 // At once. Where that took more than a round trip does, there are two more to hold it against: until nothing speaks
 // against the plugin, and after that now and then.
 Call<void> TimingRun::DownloadAtOnce(size_t set) {
-  if (!IsUndecided() && evidence_.HasDownloads() && Draw(random_, 0, 3) != 0) return DownloadOne(set);
+  if (!IsUndecided() && plausibility_.HasDownloads() && Draw(random_, 0, 3) != 0) return DownloadOne(set);
   const Stopwatch watch;
   // Who has just used up its share of a busy processor waits for the next one: an empty call waits in its place.
   double wait_s = 0;
@@ -67,8 +67,8 @@ Call<void> TimingRun::DownloadAtOnce(size_t set) {
   Execution execution;
   const Call<double> first_s = Download(set, execution);
   if (!first_s) return tl::unexpected(first_s.error());
-  if (evidence_.IsFast(durations_s_[set], *first_s)) {
-    evidence_.AddDownloads(durations_s_[set], *first_s, round_trip_s_);
+  if (plausibility_.IsFast(durations_s_[set], *first_s)) {
+    plausibility_.AddDownloads(durations_s_[set], *first_s, round_trip_s_);
   } else if (Call<void> done = DownloadAgain(set, execution, *first_s, wait_s); !done) {
     return done;
   }
@@ -88,7 +88,7 @@ Call<void> TimingRun::DownloadAgain(size_t set, const Execution& first, double f
   // A thread that works off what is left makes the second one wait as well.
   const Call<double> last_s = Download(set, last);
   if (!last_s) return tl::unexpected(last_s.error());
-  evidence_.AddDownloads(durations_s_[set], first_s, std::min(*again_s, *last_s), wait_s);
+  plausibility_.AddDownloads(durations_s_[set], first_s, std::min(*again_s, *last_s), wait_s);
   return {};
 }
 

@@ -46,7 +46,7 @@ TimingRun::TimingRun(Session& session, uint64_t plan, TimedTrial timed, TimingRe
       request_(std::move(request)),
       sets_(session, plan, case_, SetsOf(case_, request_),
             !request_.cold_cache && BytesOfSet(*case_.problem) <= kMostUnusedBytes),
-      evidence_(0, request_.cold_cache),
+      plausibility_(0, request_.cold_cache),
       used_(sets_.size()),
       executed_at_(sets_.size()),
       durations_s_(sets_.size()),
@@ -66,7 +66,7 @@ Call<std::shared_ptr<TimingRun>> TimingRun::Begin(Session& session, uint64_t pla
 Call<void> TimingRun::Prepare() {
   if (Call<void> filled = sets_.Fill(random_, !IsLong()); !filled) return filled;
   round_trip_s_ = std::numeric_limits<double>::infinity();
-  evidence_ = TimeEvidence(round_trip_s_, request_.cold_cache, case_.launch_s);
+  plausibility_ = Plausibility(round_trip_s_, request_.cold_cache, case_.launch_s);
   double second_s = round_trip_s_;
   for (size_t i = 0; i < kMostRoundTrips && !(second_s <= std::min(kAlike * round_trip_s_, kUsualRoundTrip)); ++i) {
     const double before_s = round_trip_s_;
@@ -81,7 +81,7 @@ Call<double> TimingRun::CallEmpty() {
   const Call<Batch> empty = session_.ExecuteBatch(plan_, {});
   if (!empty) return tl::unexpected(empty.error());
   round_trip_s_ = std::min(round_trip_s_, empty->elapsed_s);
-  evidence_.AddRoundTrip(empty->elapsed_s);
+  plausibility_.AddRoundTrip(empty->elapsed_s);
   return empty->elapsed_s;
 }
 
@@ -91,13 +91,13 @@ Call<bool> TimingRun::Step(int64_t& processor) {
   const size_t before = timing_.seconds.size();
   do {
     if (Call<void> done = CallOnce(processor); !done) return tl::unexpected(done.error());
-    if (!evidence_.Contradiction().empty() && !unaccounted_s_.empty() && timing_.seconds.empty()) {
+    if (!plausibility_.Contradiction().empty() && !unaccounted_s_.empty() && timing_.seconds.empty()) {
       timing_.seconds.swap(unaccounted_s_);  // to be struck out, whatever a later call says
-      timing_.contradiction = evidence_.Contradiction();
+      timing_.contradiction = plausibility_.Contradiction();
       unaccounted_host_s_.clear();
     }
     // Nor does it go on for ever where the plugin tells the truth in one call alone.
-    const bool late = HasSpentAll() || evidence_.IsSettled() ||
+    const bool late = HasSpentAll() || plausibility_.IsSettled() ||
                       timing_.host_seconds > until + kPatience * std::max(0.1, request_.max_seconds);
     if (late && !unaccounted_s_.empty() && timing_.seconds.size() == before) {
       // By the host's clock, which makes them too long where the machine is busy, and never too short.
@@ -133,10 +133,10 @@ bool TimingRun::Finished() {
   if (request_.cold_cache && !timing_.cache_was_flushed) return Stop(StopReason::kNotFlushed);
   if (HasSpentAll()) return Stop(StopReason::kTimeLimit);
   const bool has_time = timing_.host_seconds < kShareForUploads * request_.max_seconds;
-  const bool looked_at_uploads = !sets_.has_unused() || evidence_.HasUploads() || !has_time;
+  const bool looked_at_uploads = !sets_.has_unused() || plausibility_.HasUploads() || !has_time;
   // Soon there is enough to be sure.
   if (IsUndecided() || !HasExecutedEveryContent() || !looked_at_uploads) return false;
-  const bool complete = evidence_.IsComplete() && downloads_ >= kEnoughDownloads;
+  const bool complete = plausibility_.IsComplete() && downloads_ >= kEnoughDownloads;
   const bool plenty = count >= request_.min_repetitions && (request_.cold_cache || complete);
   if (plenty && request_.enough && request_.enough(timing_.seconds)) return Stop(StopReason::kSettled);
   if (count >= request_.max_repetitions) return Stop(StopReason::kRepetitions);
@@ -180,10 +180,10 @@ Call<void> TimingRun::CallOnce(int64_t& processor) {
   if (!batch) return tl::unexpected(batch.error());
   processor = batch->processor;
   Record(*batch, order);
-  if (evidence_.NeedsWaits()) {
+  if (plausibility_.NeedsWaits()) {
     const Call<double> nothing_s = CallEmpty();
     if (!nothing_s) return tl::unexpected(nothing_s.error());
-    evidence_.AddWait(*nothing_s - round_trip_s_);
+    plausibility_.AddWait(*nothing_s - round_trip_s_);
   }
   if (!begins) return DownloadSome(order);
   for (const size_t set : order) {
@@ -197,7 +197,7 @@ Call<void> TimingRun::ChangeSome(std::span<const size_t> order) {
   std::vector<Piece> pieces;
   for (size_t i = 0; i < order.size(); ++i) {
     const bool wakes_up = i == 0 && !IsLong();
-    const int kept = wakes_up ? 8 : evidence_.HasSeen() ? 1 : 4;  // of 16
+    const int kept = wakes_up ? 8 : plausibility_.HasSeen() ? 1 : 4;  // of 16
     if (used_[order[i]] && Draw(random_, 0, 15) >= kept) {
       if (Call<void> done = sets_.Change(order[i], random_, pieces); !done) return done;
       used_[order[i]] = false;
@@ -212,8 +212,8 @@ Call<void> TimingRun::ChangeSome(std::span<const size_t> order) {
 // Which uploads have another one beside them is drawn to the end: nobody can wait until it is over.
 bool TimingRun::DrawsUploadPair() {
   if (!sets_.has_unused()) return false;
-  if (evidence_.IsSuspicious() && upload_pairs_ < 2 * kMostUploadPairs) return true;
-  if (!evidence_.HasUploads()) return Draw(random_, 0, 7) != 0;
+  if (plausibility_.IsSuspicious() && upload_pairs_ < 2 * kMostUploadPairs) return true;
+  if (!plausibility_.HasUploads()) return Draw(random_, 0, 7) != 0;
   return Draw(random_, 0, 7) == 0 && unused_uploads_s_ <= kShareOfUnusedUploads * timing_.host_seconds;
 }
 
@@ -255,10 +255,10 @@ void TimingRun::Record(const Batch& batch, std::span<const size_t> order) {
   const size_t uncounted = first ? order.size() : IsLong() ? 0 : 1;
   std::optional<double> typical;
   if (uncounted < order.size()) typical = Quantile({batch.seconds.begin() + uncounted, batch.seconds.end()}, 0.5);
-  const bool accounted = evidence_.AddCall(batch.elapsed_s, sum, order.size(), batch.clock_is_device, typical);
+  const bool accounted = plausibility_.AddCall(batch.elapsed_s, sum, order.size(), batch.clock_is_device, typical);
   if (uploads_before_) {
     const UploadPair& pair = *uploads_before_;
-    evidence_.AddUploads(Quantile(batch.seconds, 0.5), pair.changed_s, pair.unused_s, pair.wait_s);
+    plausibility_.AddUploads(Quantile(batch.seconds, 0.5), pair.changed_s, pair.unused_s, pair.wait_s);
   }
   uploads_before_.reset();
   for (size_t i = 0; i < order.size(); ++i) {
@@ -267,7 +267,7 @@ void TimingRun::Record(const Batch& batch, std::span<const size_t> order) {
     durations_s_[order[i]] = batch.seconds[i];
     if (last_set_ == order[i]) last_set_.reset();
     if (i < uncounted) continue;
-    evidence_.AddExecution(batch.seconds[i], changed);
+    plausibility_.AddExecution(batch.seconds[i], changed);
     if (changed) (accounted ? timing_.seconds : unaccounted_s_).push_back(batch.seconds[i]);
     if (changed && !accounted) unaccounted_host_s_.push_back(net / n);
   }
@@ -282,7 +282,7 @@ bool TimingRun::HasExecutedEveryContent() const {
 }
 
 bool TimingRun::IsUndecided() const {
-  return evidence_.IsSuspicious() || (is_wary_ && !evidence_.HasDownloads());
+  return plausibility_.IsSuspicious() || (is_wary_ && !plausibility_.HasDownloads());
 }
 
 Call<Timing> TimingRun::End() {
@@ -293,11 +293,11 @@ Call<Timing> TimingRun::End() {
   timing_.wall_s = executions_ == 0 ? 0 : calls_s_ / static_cast<double>(executions_);
   timing_.transfers = session_.Transfers(plan_);
   timing_.outputs = kept_.Take();
-  if (timing_.contradiction.empty()) timing_.contradiction = evidence_.Contradiction();
-  if (timing_.contradiction.empty() && HasSpentAll()) timing_.contradiction = evidence_.Undecided();
+  if (timing_.contradiction.empty()) timing_.contradiction = plausibility_.Contradiction();
+  if (timing_.contradiction.empty() && HasSpentAll()) timing_.contradiction = plausibility_.Undecided();
   if (timing_.contradiction.empty()) {
-    timing_.unsure = evidence_.Doubt();
-    timing_.at_most_s = timing_.has_host_times ? Quantile(timing_.seconds, 0.5) : evidence_.AtMost();
+    timing_.unsure = plausibility_.Doubt();
+    timing_.at_most_s = timing_.has_host_times ? Quantile(timing_.seconds, 0.5) : plausibility_.AtMost();
   }
   return std::move(timing_);
 }

@@ -67,7 +67,7 @@ class TimingRun {
   TimedTrial case_;
   TimingRequest request_;
   OperandSets sets_;
-  TimeEvidence evidence_;
+  Plausibility plausibility_;
   Timing timing_;
   std::mt19937_64 random_{DrawEntropy()};  // not reproducible on purpose: no plugin can foresee it
   std::vector<bool> used_;                 // by set: executed since its last change

@@ -31,28 +31,28 @@ void Attempt::SetDecidedBy(std::string_view what) {
 void Findings::Decide() {
   std::vector<Decision> decisions;
   for (OutputFindings& output : outputs) {
-    output.decision = assay::Decide(output.evidence);
+    output.decision = assay::Decide(output.observed);
     decisions.push_back(output.decision);
   }
   worst = WorstOf(decisions);
-  if (!HasNoElements(outputs[worst].evidence) || decisions[worst].verdict != Verdict::kPass) return;
+  if (!HasNoElements(outputs[worst].observed) || decisions[worst].verdict != Verdict::kPass) return;
   // That proves nothing, unless a user asks about these very tensors.
-  const auto judged = std::ranges::find_if_not(outputs, HasNoElements, &OutputFindings::evidence);
+  const auto judged = std::ranges::find_if_not(outputs, HasNoElements, &OutputFindings::observed);
   if (judged != outputs.end()) {
     worst = static_cast<size_t>(judged - outputs.begin());
-  } else if (!outputs[worst].evidence.user_data) {
+  } else if (!outputs[worst].observed.user_data) {
     outputs[worst].decision.verdict = Verdict::kInconclusive;
   }
 }
 
 void AddObservations(const Execution& execution, Findings& findings) {
-  JudgeInputs& evidence = findings.outputs[execution.damaged_output].evidence;
+  JudgeInputs& observed = findings.outputs[execution.damaged_output].observed;
   for (const std::string& violation : execution.guard_violations) {
-    ++evidence.guard_violations;
-    if (evidence.guard_where.empty()) evidence.guard_where = violation;
+    ++observed.guard_violations;
+    if (observed.guard_where.empty()) observed.guard_where = violation;
   }
   for (const std::string& changed : execution.changed_inputs) {
-    auto& known = evidence.changed_inputs;
+    auto& known = observed.changed_inputs;
     if (std::find(known.begin(), known.end(), changed) == known.end()) known.push_back(changed);
   }
 }

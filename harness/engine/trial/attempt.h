@@ -29,7 +29,7 @@ struct KeptOutputSet {
 
 // Results of the correctness phase, from which the record is filled.
 struct OutputFindings {
-  JudgeInputs evidence;
+  JudgeInputs observed;
   Decision decision;
   MarginHistogram histogram = {};
   std::string agreement;  // with the backend's other implementations

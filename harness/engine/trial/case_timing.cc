@@ -82,7 +82,7 @@ void NoteOtherBits(const Problem& problem, std::string_view where, const std::ve
   const size_t other = FindDifferingOutput(outputs, attempt);
   attempt.record.deterministic = false;
   // The record is filled from them.
-  if (attempt.findings) attempt.findings->outputs[other].evidence.bits_equal = false;
+  if (attempt.findings) attempt.findings->outputs[other].observed.bits_equal = false;
   if (!attempt.contract.deterministic || attempt.verdict == Verdict::kNondeterministic) return;  // one shows it
   // Large cases, and rounds after the first, have its hash alone.
   const bool has_first = !attempt.outputs.empty();

@@ -44,7 +44,7 @@ std::string TwinText(const Shape& shape, const std::vector<TwinResult>& twins) {
   return text;
 }
 
-void SetStatistic(Record& record, const StatisticOutcome& statistic) {
+void SetStatistic(Record& record, const StatisticFinding& statistic) {
   if (!statistic.applicable) return;
   record.effective_bits = statistic.effective_bits;
   record.bias_z = statistic.bias_z;
@@ -104,9 +104,9 @@ Record MakeCaseRecord(const PlannedCase& planned, const PreparedCase& data, cons
 }
 
 void SetMetrics(Record& record, const OutputFindings& found) {
-  const JudgeInputs& evidence = found.evidence;
+  const JudgeInputs& observed = found.observed;
   const Decision& decision = found.decision;
-  const ErrorMetrics& m = FindWorstRun(evidence.runs);
+  const ErrorMetrics& m = FindWorstRun(observed.runs);
   record.max_abs_err = m.max_abs_err;
   // Errors of golden zeros alone have no relative size.
   if (m.max_rel_err > 0 || m.max_abs_err == 0) record.max_rel_err = m.max_rel_err;
@@ -119,25 +119,25 @@ void SetMetrics(Record& record, const OutputFindings& found) {
   record.self_margin = decision.self_margin;
   record.exceptional_margin = decision.exceptional_margin;
   record.metamorphic_margin = decision.metamorphic_margin;
-  record.properties = PropertiesText(evidence.properties);
-  record.property_breaks = BreaksText(evidence.properties);
+  record.properties = PropertiesText(observed.properties);
+  record.property_breaks = BreaksText(observed.properties);
   SetStatistic(record, m.statistic);
-  if (evidence.weaker_arithmetic) SetWeakerArithmetic(record, *evidence.weaker_arithmetic);
-  if (evidence.power) {
-    record.mutation_power = evidence.power->power;
-    record.mutation_power_missed = evidence.power->missed;
-    record.not_judged = evidence.power->unbounded;
+  if (observed.weaker_arithmetic) SetWeakerArithmetic(record, *observed.weaker_arithmetic);
+  if (observed.power) {
+    record.mutation_power = observed.power->power;
+    record.mutation_power_missed = observed.power->missed;
+    record.not_judged = observed.power->unbounded;
   }
   record.violations = m.violations;
   record.where = m.where;
   record.nonfinite_mismatch = m.nonfinite_mismatch;
   if (m.worst_index >= 0) record.worst_index = m.worst_index;
-  record.reps = static_cast<int64_t>(evidence.runs.size());
-  record.deterministic = evidence.bits_equal;
-  record.twin = !evidence.twins.empty();
+  record.reps = static_cast<int64_t>(observed.runs.size());
+  record.deterministic = observed.bits_equal;
+  record.twin = !observed.twins.empty();
   record.worst_elements = WorstText(m.worst);
-  record.worst_errors = ErrorsText(evidence.shape, m.worst);
-  record.twin_elements = TwinText(evidence.shape, evidence.twins);
+  record.worst_errors = ErrorsText(observed.shape, m.worst);
+  record.twin_elements = TwinText(observed.shape, observed.twins);
 }
 
 namespace {
@@ -165,7 +165,7 @@ OutputRecord OutputRecordOf(const Operand& output, const OutputFindings& found) 
 void SetOutputs(Record& record, const Problem& problem, const Findings& findings) {
   SetMetrics(record, findings.outputs[findings.worst]);
   record.deterministic =
-      std::ranges::all_of(findings.outputs, [](const OutputFindings& output) { return output.evidence.bits_equal; });
+      std::ranges::all_of(findings.outputs, [](const OutputFindings& output) { return output.observed.bits_equal; });
   if (findings.outputs.size() == 1) return;
   record.worst_output = problem.outputs[findings.worst].name;
   record.elements = NumElements(problem.outputs[findings.worst].shape);
@@ -177,13 +177,13 @@ void SetOutputs(Record& record, const Problem& problem, const Findings& findings
 
 namespace {
 
-// Joins the pooled evidence of all outputs. Each question is prefixed with its output's name if there are several.
+// Joins the pooled tests of all outputs. Each question is prefixed with its output's name if there are several.
 std::string PooledText(const Problem& problem, const Findings& found) {
   std::vector<PooledTest> all;
   for (size_t k = 0; k < found.outputs.size(); ++k) {
-    for (PooledTest evidence : found.outputs[k].pooled) {
-      if (found.outputs.size() > 1) evidence.question = problem.outputs[k].name + "/" + evidence.question;
-      all.push_back(std::move(evidence));
+    for (PooledTest test : found.outputs[k].pooled) {
+      if (found.outputs.size() > 1) test.question = problem.outputs[k].name + "/" + test.question;
+      all.push_back(std::move(test));
     }
   }
   return ToText(all);
@@ -234,7 +234,7 @@ void SetSample(const OutputSample& sample, const Findings& findings, Record& rec
   // Findings of memory are about all elements.
   if (!findings.outputs[worst].decision.memory_fault) texts.push_back(&record.reason);
   for (std::string* text : texts) *text = sample.Relocate(worst, *text);
-  std::vector<WorstElement> elements = FindWorstRun(findings.outputs[worst].evidence.runs).worst;
+  std::vector<WorstElement> elements = FindWorstRun(findings.outputs[worst].observed.runs).worst;
   for (WorstElement& element : elements) element.index = sample.ElementOf(worst, element.index);
   record.worst_elements = WorstText(elements);
   if (record.worst_index) record.worst_index = sample.ElementOf(worst, *record.worst_index);

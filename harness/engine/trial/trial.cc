@@ -32,11 +32,11 @@ Trial::Trial(TrialContext& context, const Device& device, const ContractData& by
       found_(attempt.findings.emplace()),
       failed_(context.data().outputs.size()) {
   for (size_t k = 0; k < data_.outputs.size(); ++k) {
-    JudgeInputs& evidence = found_.outputs.emplace_back().evidence;
-    evidence.shape = data_.problem.outputs[k].shape;
-    evidence.declared = attempt.contract;
-    evidence.required = context.required();
-    evidence.power = by.outputs[k].power;
+    JudgeInputs& observed = found_.outputs.emplace_back().observed;
+    observed.shape = data_.problem.outputs[k].shape;
+    observed.declared = attempt.contract;
+    observed.required = context.required();
+    observed.power = by.outputs[k].power;
   }
 }
 
@@ -115,7 +115,7 @@ void Trial::JudgeOutputOf(size_t number, Tensor output) {
   OutputFindings& found = found_.outputs[number];
   const PreparedOutput& of = data_.outputs[number];
   const BoundModel& bound = by_.outputs[number].bound;
-  std::vector<ErrorMetrics>& runs = found.evidence.runs;
+  std::vector<ErrorMetrics>& runs = found.observed.runs;
   // Equal bits get equal metrics; most second runs are that.
   if (!runs.empty() && SameBits(raw_.front()[number], raw_.back()[number])) {
     runs.push_back(runs[0]);
@@ -137,7 +137,7 @@ void JudgeFirstRun(TrialContext& context, const ContractData& by, const Contract
   const BoundModel& bound = by.outputs[number].bound;
   const ErrorMetrics metrics = JudgeOutput({*data.op, data.problem, number, data.inputs, of.golden, bound, contract},
                                            output, {.of_sample = data.whole.has_value()});
-  found.evidence.runs.push_back(metrics);
+  found.observed.runs.push_back(metrics);
   found.histogram = CountMargins(of.golden, bound, contract, output);
   if (!HasPlainData(data) || !Holds(metrics)) return;
   const ElementJudge judge(of.golden, bound, contract, output.dtype());
@@ -147,9 +147,9 @@ void JudgeFirstRun(TrialContext& context, const ContractData& by, const Contract
 void Trial::NoteUnwritten(const std::vector<Tensor>& first, const std::vector<Tensor>& second) {
   for (size_t k = 0; k < found_.outputs.size(); ++k) {
     const ElementReport unwritten = FindUnwrittenElements(first[k], second[k]);
-    JudgeInputs& evidence = found_.outputs[k].evidence;
-    evidence.unwritten = unwritten.count;
-    evidence.unwritten_where = UnwrittenText(data_.problem.outputs[k].name, first[k].shape(), unwritten);
+    JudgeInputs& observed = found_.outputs[k].observed;
+    observed.unwritten = unwritten.count;
+    observed.unwritten_where = UnwrittenText(data_.problem.outputs[k].name, first[k].shape(), unwritten);
   }
 }
 
@@ -158,7 +158,7 @@ void Trial::JudgeBits() {
   const bool all_equal = std::ranges::all_of(whole_hashes_, [&](const auto& hash) { return hash == whole_hashes_[0]; });
   for (size_t k = 0; k < found_.outputs.size(); ++k) {
     const auto same = [&](const std::vector<Tensor>& outputs) { return SameBits(raw_[0][k], outputs[k]); };
-    found_.outputs[k].evidence.bits_equal = all_equal && std::ranges::all_of(raw_, same);
+    found_.outputs[k].observed.bits_equal = all_equal && std::ranges::all_of(raw_, same);
   }
   const auto same = [this](const std::vector<Tensor>& outputs) { return SameBits(raw_[0], outputs); };
   if (std::ranges::all_of(raw_, same)) raw_.resize(1);
@@ -166,14 +166,14 @@ void Trial::JudgeBits() {
 
 void Trial::FindWeakerArithmetics() {
   for (size_t k = 0; k < found_.outputs.size(); ++k) {
-    JudgeInputs& evidence = found_.outputs[k].evidence;
-    if (!ValuesFail(evidence)) continue;
+    JudgeInputs& observed = found_.outputs[k].observed;
+    if (!ValuesFail(observed)) continue;
     if (failed_[k]) {
-      evidence.weaker_arithmetic = context_.ExplainOutput(by_, attempt_.contract, k, *failed_[k], others_);
-    } else if (evidence.random && !Holds(*evidence.random)) {
+      observed.weaker_arithmetic = context_.ExplainOutput(by_, attempt_.contract, k, *failed_[k], others_);
+    } else if (observed.random && !Holds(*observed.random)) {
       Tensor own = raw_[0][k].Clone();
       data_.op->Canonicalise(data_.problem, k, data_.inputs, own);
-      evidence.weaker_arithmetic = context_.ExplainRandomSet(attempt_.contract, k, random_[k], own);
+      observed.weaker_arithmetic = context_.ExplainRandomSet(attempt_.contract, k, random_[k], own);
     }
   }
 }
@@ -198,7 +198,7 @@ Call<void> Trial::RunTwins(const PreparedPlan& plan) {
       attempt_.kept.push_back(
           {fmt::format("twin{}", variant), static_cast<int>(variant), ClonesOf(execution->outputs)});
     }
-    found_.outputs[number].evidence.twins.push_back(result);
+    found_.outputs[number].observed.twins.push_back(result);
     others_.push_back(std::move(execution->outputs));
     found_.compare_s += watch.Seconds();
   }
@@ -221,7 +221,7 @@ Call<void> Trial::RunSecondSet(const PreparedPlan& plan) {
   const Span span(Phase::kCompare);
   attempt_.second_set = second->problem.spec.Id();
   const OutputProblem wrong = context_.FindSecondSetProblem(by_, attempt_.contract, ClonesOf(execution->outputs));
-  found_.outputs[wrong.output].evidence.second_set = wrong.what;
+  found_.outputs[wrong.output].observed.second_set = wrong.what;
   if (wrong.what.empty()) {
     attempt_.second_hash = HashOf(execution->outputs);
   } else {
@@ -246,11 +246,11 @@ Call<void> Trial::RunRandomSet(const PreparedPlan& plan) {
   bool holds = true;
   for (size_t k = 0; k < outputs.size(); ++k) {
     const PreparedOutput& of = random.outputs[k];
-    JudgeInputs& evidence = found_.outputs[k].evidence;
-    evidence.random_id = random.problem.spec.Id();
-    evidence.random = JudgeOutput(
+    JudgeInputs& observed = found_.outputs[k].observed;
+    observed.random_id = random.problem.spec.Id();
+    observed.random = JudgeOutput(
         {*random.op, random.problem, k, random.inputs, of.golden, by_.random_bounds[k], attempt_.contract}, outputs[k]);
-    holds = holds && Holds(*evidence.random);
+    holds = holds && Holds(*observed.random);
   }
   if (holds) return {};
   attempt_.kept.push_back({"random", KeptOutputSet::kRandomSet, std::move(execution->outputs)});
@@ -262,7 +262,7 @@ Call<void> Trial::RunRandomSet(const PreparedPlan& plan) {
 Call<void> Trial::RunRelations(const PreparedPlan& plan, RelationEffort effort) {
   for (const OutputFindings& output : found_.outputs) {
     const Verdict verdict = output.decision.verdict;
-    if (verdict == Verdict::kMismatch || verdict == Verdict::kNondeterministic || output.evidence.weaker_arithmetic) {
+    if (verdict == Verdict::kMismatch || verdict == Verdict::kNondeterministic || output.observed.weaker_arithmetic) {
       return {};
     }
   }
@@ -285,7 +285,7 @@ void Trial::KeepRuns() {
   };
   for (size_t run = 0; run < raw_.size(); ++run) {
     const bool holds = std::ranges::all_of(
-        found_.outputs, [run](const OutputFindings& output) { return Holds(output.evidence.runs[run]); });
+        found_.outputs, [run](const OutputFindings& output) { return Holds(output.observed.runs[run]); });
     if (!holds) keep(run);
   }
   if (!attempt_.kept.empty()) return;

@@ -32,7 +32,7 @@ class Trial {
   Call<Execution> Execute(const PreparedPlan& plan, const std::vector<Tensor>& inputs, Prefill prefill);
   // Leaves the elements that are judged, and keeps what their bits do not tell of the others.
   void ReduceToSample(std::vector<Tensor>& outputs);
-  // Judge: what the runs leave in the evidence of each output.
+  // Judge: what the runs add to what is observed of each output.
   void JudgeRun(std::vector<Tensor> outputs);
   void JudgeOutputOf(size_t number, Tensor output);
   void JudgeBits();
@@ -55,7 +55,7 @@ class Trial {
   std::vector<Tensor> random_;                 // of the random set, canonical; empty where it holds
 };
 
-// Judges output `number` of the first execution on the case's own inputs: metrics, histogram and pooled evidence. It
+// Judges output `number` of the first execution on the case's own inputs: metrics, histogram and pooled tests. It
 // becomes canonical. Stored outputs that are judged again take the same way.
 void JudgeFirstRun(TrialContext& context, const ContractData& by, const Contract& contract, size_t number,
                    Tensor& output, OutputFindings& found);

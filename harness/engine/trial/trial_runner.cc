@@ -148,7 +148,7 @@ void TrialRunner::Try(const Device& device, const ImplementationInfo& implementa
   }
   const bool failed = attempt.verdict == Verdict::kMismatch || attempt.verdict == Verdict::kNondeterministic ||
                       std::ranges::any_of(attempt.findings->outputs, [](const OutputFindings& output) {
-                        return output.evidence.weaker_arithmetic.has_value();
+                        return output.observed.weaker_arithmetic.has_value();
                       });
   if (!failed) JudgeOtherLayouts(context_, device, by, attempt);
   if (IsFailingResult(attempt.verdict)) SetErrorMap(by, attempt);

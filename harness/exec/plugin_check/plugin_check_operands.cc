@@ -4,20 +4,12 @@
 #include <algorithm>
 #include <optional>
 
-#include "harness/core/data/dtype.h"
+#include "harness/core/data/type_name.h"
 
 namespace assay::plugin_check {
 namespace {
 
 constexpr uint64_t kEdgeBytes = 256;  // before and after each operand
-
-std::optional<DType> TypeOf(const assay_tensor_desc& tensor) {
-  for (int d = 0; d < kDTypeCount; ++d) {
-    const DTypeInfo& info = Info(static_cast<DType>(d));
-    if (info.dlpack_code == tensor.type_code && info.dlpack_bits == tensor.bits) return info.dtype;
-  }
-  return std::nullopt;
-}
 
 // From the first byte to the end of the last element; strides are not negative here.
 uint64_t SpanBytes(const assay_tensor_desc& tensor) {
@@ -110,7 +102,7 @@ Finding Operands::Add(const assay_tensor_desc& tensor) {
 }
 
 Finding Operands::Fill(const assay_tensor_desc& tensor, size_t operand) const {
-  const std::optional<DType> dtype = TypeOf(tensor);
+  const std::optional<DType> dtype = FindDLPackType(tensor.type_code, tensor.bits);
   const std::vector<unsigned char> data = SmallNumbers(dtype.value_or(DType::kI8), sizes_[operand]);
   ErrorText error;
   const assay_status status = plugin_->api->buffer_upload(plugin_->device, pointers_[operand]->buffer, 0, data.data(),
@@ -120,7 +112,8 @@ Finding Operands::Fill(const assay_tensor_desc& tensor, size_t operand) const {
 
 Finding Operands::IsUnwritten(size_t output, const assay_tensor_desc& tensor, bool* unwritten) const {
   const size_t operand = args_.n_inputs + output;
-  const std::vector<unsigned char> before = SmallNumbers(TypeOf(tensor).value_or(DType::kI8), sizes_[operand]);
+  const std::vector<unsigned char> before =
+      SmallNumbers(FindDLPackType(tensor.type_code, tensor.bits).value_or(DType::kI8), sizes_[operand]);
   std::vector<unsigned char> after(sizes_[operand], kUntouched);
   ErrorText error;
   const assay_status status = plugin_->api->buffer_download(plugin_->device, pointers_[operand]->buffer, 0,

@@ -31,8 +31,13 @@ HWY_INLINE void Ahead(const T* p, int64_t i) {
 }
 
 struct NarrowLoads {
-  static constexpr bool kRangeApart = true;  // Range reads the outputs in their own type
+  // Range reads the outputs in their own type, and one that is not finite leaves a sum of squared errors that is not
+  // finite either: those of f32 do not overflow a double.
+  static constexpr bool kRangeApart = true;
   const JudgeTile t;
+  const bool shift_is_constant;
+  NarrowLoads(const JudgeTile& tile, const JudgeParams& p)
+      : t(tile), shift_is_constant(p.shift_of_value == 0 && p.shift_of_magnitude == 0 && p.shift_of_sigma == 0) {}
   HWY_INLINE void Prefetch(int64_t i) const {  // a cache line of each f32 array, two of the golden values
     Ahead(t.value, i);
     Ahead(t.value, i + kJudgeLanes);
@@ -53,7 +58,7 @@ struct NarrowLoads {
   }
   template <class D>
   auto Systematic(D d, int64_t i, const JudgeParams& p, hn::Vec<D> size, hn::Vec<D> sigma) const {
-    if (p.shift_of_value == 0 && p.shift_of_magnitude == 0 && p.shift_of_sigma == 0) return hn::Set(d, p.shift);
+    if (shift_is_constant) return hn::Set(d, p.shift);
     const auto constant = hn::Add(hn::Set(d, p.shift), hn::Mul(hn::Set(d, p.shift_of_value), size));
     if (p.shift_of_magnitude == 0 && p.shift_of_sigma == 0) return constant;
     const auto magnitude = hn::Mul(hn::Set(d, p.shift_of_magnitude), Widen(d, t.term32 + i));
@@ -123,8 +128,8 @@ struct Registers {
   using V = hn::Vec<D>;
   V e2, y2, ulp2, sigma2, r2, bias, abs, largest_r2, got, negated_got;
   double rel = 0, ulp = 0, margin = 0;
-  V rel_least, ulp_least;  // of a quotient that is looked at
-  V alarm;                 // the same of margin, at most 1: violations are counted there as well
+  V spacings_least;  // of |error| over the spacing at y: a larger one may have the largest quotient
+  V alarm;           // the same of margin, at most 1: violations are counted there as well
   size_t zeros = 0, inexact = 0, violations = 0;
   bool tie = false;  // some error is exactly the output's rounding where A is zero: one of a tie's neighbours is wrong
 
@@ -148,8 +153,7 @@ struct Registers {
     f(margin, lanes.max[kMaxMargin][lane]);
   }
   void SetLeast(D d, const JudgeParams& p) {
-    rel_least = hn::Set(d, rel * kAlmost);
-    ulp_least = hn::Set(d, ulp * kAlmost);
+    spacings_least = hn::Set(d, kAlmost * std::min(ulp, rel / p.ulp_scale));
     // Without tolerance Compare finds the violations.
     alarm = hn::Set(d, p.exact ? std::numeric_limits<double>::infinity() : margin < 1 ? margin * kAlmost : 1.0);
   }
@@ -160,11 +164,10 @@ struct Registers {
   }
 };
 
-// `scale` times the spacing of the format at x >= 0: its exponent field read as a number, scaled, at least `least`.
+// `scale` times the spacing at x >= 0 of a format without a least exponent: the exponent field of x read as a number.
 template <class D>
-hn::Vec<D> Spacing(D d, hn::Vec<D> x, double scale, double least) {
-  const auto exponent = hn::And(x, hn::Set(d, std::numeric_limits<double>::infinity()));
-  return hn::Max(hn::Mul(exponent, hn::Set(d, scale)), hn::Set(d, least));
+hn::Vec<D> Spacing(D d, hn::Vec<D> x, double scale) {
+  return hn::Mul(hn::And(x, hn::Set(d, std::numeric_limits<double>::infinity())), hn::Set(d, scale));
 }
 
 template <class D>
@@ -180,23 +183,26 @@ HWY_INLINE hn::Vec<D> Reach(D d, const RoundingReach& p, hn::Vec<D> got, hn::Vec
   const auto choose = [&](hn::Vec<D> away, hn::Vec<D> toward) {
     return hn::BitCast(d, hn::IfNegativeThenElse(outward, hn::BitCast(bits, away), hn::BitCast(bits, toward)));
   };
-  const auto reach = Spacing(d, choose(size, hn::Mul(size, hn::Set(d, kJustBelow))), p.scale, p.floor);
+  const auto binade = Spacing(d, choose(size, hn::Mul(size, hn::Set(d, kJustBelow))), p.scale);
+  const auto reach = hn::Max(binade, hn::Set(d, p.floor));
   if (p.even) return reach;
   const auto directed = choose(reach, hn::Mul(reach, hn::Set(d, p.inward)));
   return hn::IfThenElse(hn::Eq(size, hn::Zero(d)), hn::Set(d, p.zero), directed);
 }
 
 // The largest quotients, and the violations. Few elements come near the largest before them, and only those are
-// divided. `beyond` is Judgement::Beyond().
+// divided. The spacing is at most ulp, and at most p.ulp_scale times y, so that one comparison finds both kinds of
+// quotient. `beyond` is Judgement::Beyond().
 template <class D>
-HWY_INLINE void Maxima(D d, const JudgeParams& p, hn::Vec<D> abs, hn::Vec<D> y, hn::Vec<D> ulp, hn::Vec<D> beyond,
-                       hn::Vec<D> allowed, Registers<D>& acc) {
-  const auto rel = hn::And(hn::Gt(abs, hn::Mul(acc.rel_least, y)), hn::Gt(y, hn::Zero(d)));
-  const auto ulps = hn::Gt(abs, hn::Mul(acc.ulp_least, ulp));
+HWY_INLINE void Maxima(D d, const JudgeParams& p, hn::Vec<D> abs, hn::Vec<D> y, hn::Vec<D> spacing, hn::Vec<D> ulp,
+                       hn::Vec<D> beyond, hn::Vec<D> allowed, Registers<D>& acc) {
+  const auto far = hn::Gt(abs, hn::Mul(acc.spacings_least, spacing));
   const auto near = hn::Ge(beyond, hn::Mul(acc.alarm, allowed));
-  if (hn::AllFalse(d, hn::Or(hn::Or(rel, ulps), near))) return;
-  if (!hn::AllFalse(d, rel)) acc.rel = std::max(acc.rel, LargestQuotient(d, rel, abs, y));
-  if (!hn::AllFalse(d, ulps)) acc.ulp = std::max(acc.ulp, LargestQuotient(d, ulps, abs, ulp));
+  if (hn::AllFalse(d, hn::Or(far, near))) return;
+  if (!hn::AllFalse(d, far)) {
+    acc.rel = std::max(acc.rel, LargestQuotient(d, hn::And(far, hn::Gt(y, hn::Zero(d))), abs, y));
+    acc.ulp = std::max(acc.ulp, LargestQuotient(d, far, abs, ulp));
+  }
   if (!hn::AllFalse(d, near)) {
     acc.tie = acc.tie || (!p.integer && !hn::AllFalse(d, hn::Eq(hn::Or(beyond, allowed), hn::Zero(d))));
     acc.violations += hn::CountTrue(d, hn::Gt(beyond, allowed));
@@ -238,10 +244,12 @@ HWY_INLINE hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t 
   const auto accumulated = in.Accumulated(d, i, p, error);
   const auto farthest = hn::Add(y, accumulated);
   const auto decidable = kForced ? hn::Le(y, largest) : hn::Lt(farthest, hn::Set(d, p.special_at));
-  const auto ordinary = hn::And(hn::Le(size, largest), decidable);
+  constexpr bool kIsSeenInErrors = Loads::kRangeApart && !kForced;
+  const auto ordinary = kIsSeenInErrors ? decidable : hn::And(hn::Le(size, largest), decidable);
 
   // Every element that can be decided lies below the format's ceiling.
-  auto ulp = Spacing(d, y, p.ulp_scale, p.ulp_floor);
+  const auto spacing = Spacing(d, y, p.ulp_scale);
+  auto ulp = hn::Max(spacing, hn::Set(d, p.ulp_floor));
   if constexpr (kForced) ulp = hn::Min(ulp, hn::Set(d, p.ulp_ceiling));
   if constexpr (kPass != Pass::kPlain) Compare(d, in, p, i, value, got, e, ulp, acc);
   const auto beyond = hn::Sub(abs, Reach(d, p.reach, got, size, e));
@@ -264,7 +272,7 @@ HWY_INLINE hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t 
   acc.largest_r2 = hn::Max(acc.largest_r2, r2);
   acc.bias = hn::Add(acc.bias, hn::Or(r, direction));
   acc.abs = hn::Max(acc.abs, abs);
-  Maxima(d, p, abs, y, ulp, beyond, allowed, acc);
+  Maxima(d, p, abs, y, spacing, ulp, beyond, allowed, acc);
   if constexpr (kForced || !Loads::kRangeApart) {
     acc.zeros += hn::CountTrue(d, hn::Eq(got, zero));
     acc.got = hn::Max(acc.got, got);
@@ -291,6 +299,7 @@ bool Run(D d, const Loads& loads, const JudgeParams& params, int64_t first, int6
     ordinary = hn::And(ordinary, Step<kPass>(d, in, p, i + kJudgeLanes, acc));
   }
   if (i < end) ordinary = hn::And(ordinary, Step<kPass>(d, in, p, i, acc));
+  if (Loads::kRangeApart && kPass != Pass::kForced) ordinary = hn::And(ordinary, hn::IsFinite(acc.e2));
   if (!hn::AllTrue(d, ordinary) || (kPass != Pass::kForced && acc.tie)) return false;
   acc.ForEach(lanes, lane, [d](const auto& v, double* to) { hn::StoreU(v, d, to); });
   acc.ForEachNumber(lanes, lane, [](double x, double& to) { to = x; });
@@ -353,13 +362,13 @@ bool RunWhole(const Loads& in, const JudgeParams& p, int64_t n, JudgeLanes& lane
 
 bool Whole(const JudgeTile& tile, const JudgeParams& p, int64_t n, JudgeLanes& lanes) {
   if (tile.got32 == nullptr) return RunWhole(WideLoads{tile}, p, n, lanes);
-  return RunWhole(NarrowLoads{tile}, p, n, lanes);
+  return RunWhole(NarrowLoads(tile, p), p, n, lanes);
 }
 
 bool One(const JudgeTile& tile, const JudgeParams& p, int64_t i, JudgeLanes& lanes) {
   const hn::CappedTag<double, 1> d;
   const int lane = static_cast<int>(i % kJudgeLanes);
-  return tile.got32 ? Run<Pass::kForced>(d, NarrowLoads{tile}, p, i, i + 1, lane, lanes)
+  return tile.got32 ? Run<Pass::kForced>(d, NarrowLoads(tile, p), p, i, i + 1, lane, lanes)
                     : Run<Pass::kForced>(d, WideLoads{tile}, p, i, i + 1, lane, lanes);
 }
 

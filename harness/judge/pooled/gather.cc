@@ -133,9 +133,9 @@ uint32_t DataNumber(const Golden& golden) {
 
 std::vector<PooledTest> GatherPooled(const ElementJudge& judge, const Contract& contract, const Tensor& got,
                                      std::span<const Effect> effects) {
-  std::vector<PooledTest> evidence;
+  std::vector<PooledTest> tests;
   const bool nearest = contract.RoundsToNearest() && std::isfinite(contract.math_ulp);
-  if (!StatisticApplies(judge) || !nearest || judge.golden().exact) return evidence;
+  if (!StatisticApplies(judge) || !nearest || judge.golden().exact) return tests;
   const StatisticModel& model = judge.bound().statistic;
   const double drift = DriftOf(judge);
   const std::vector<PooledValue> values = ReadPooledValues(judge, got);
@@ -146,7 +146,7 @@ std::vector<PooledTest> GatherPooled(const ElementJudge& judge, const Contract& 
     if (!(one.information > 0)) return;
     one.proves = of_many;
     one.data = DataNumber(judge.golden());
-    evidence.push_back(std::move(one));
+    tests.push_back(std::move(one));
   };
   if (of_many) {
     add(asked.Of(
@@ -159,7 +159,7 @@ std::vector<PooledTest> GatherPooled(const ElementJudge& judge, const Contract& 
   if (HasRoundings(judge)) add(RoundingsOf(values, BlockOf(judge), drift));
   if (HasOutputBits(judge)) add(OutputBitsOf(judge, got));
   for (const Effect& effect : effects) add(ComputeAnswer(effect, values, asked, contract));
-  return evidence;
+  return tests;
 }
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JudgeInputs of one result for the tests that pool all results of a run (harness/core/model/pooled_test.h).
+// Numbers of one result for the tests that pool all results of a run (harness/core/model/pooled_test.h).
 #pragma once
 
 #include <span>

@@ -46,7 +46,7 @@ class OutputBits {
     zero_ += TrailingZeros(got, precision_) >= enough ? 1 : 0;
   }
 
-  PooledTest JudgeInputs() const {
+  PooledTest MakeTest() const {
     return {"output_bits",          true,   zero_, asked_, kMostZeroBits * (1 - kMostZeroBits) * asked_,
             kMostZeroBits * asked_, 1.0 / 3};
   }
@@ -71,7 +71,7 @@ bool HasOutputBits(const ElementJudge& judge) {
 PooledTest OutputBitsOf(const ElementJudge& judge, const Tensor& got) {
   OutputBits bits(judge);
   ForEachPooled(judge, got, [&](int64_t i, double x) { bits.Add(i, x); });
-  return bits.JudgeInputs();
+  return bits.MakeTest();
 }
 
 }  // namespace assay

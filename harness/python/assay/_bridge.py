@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.metadata
 import os
 import shlex
 import sys
@@ -24,7 +23,10 @@ _MOST_KEPT = 16  # executions that query() made and prepare() has not taken
 
 def _version_of(name: str) -> str:
     stated = getattr(sys.modules.get(name) or __import__(name), "__version__", None)
-    return stated or importlib.metadata.version(name)
+    if stated:
+        return stated
+    from importlib.metadata import version  # 20 ms, which few packages need
+    return version(name)
 
 
 _ANSWER = (POINTER(c_int32), c_void_p, c_uint64)  # status, text and its capacity

@@ -13,16 +13,6 @@ namespace {
 constexpr uint64_t kSeedsBelow = 1'000'000'000;  // short enough to read
 constexpr size_t kMostRefused = 200;  // cases in a row that the reference refuses, until there is no use in more
 
-PlannedCase Planned(CaseSpec spec, const std::string& requirement) {
-  PlannedCase planned;
-  planned.spec = std::move(spec);  // canonical
-  planned.requirement = requirement;
-  const SharedCase bound = planned.Bound();
-  planned.asked = bound->op->TraitsOf(bound->problem, 0).required_fields;
-  planned.timed = false;
-  return planned;
-}
-
 bool HasDType(const CaseSpec& spec, const std::vector<std::string>& wanted) {
   if (wanted.empty()) return true;
   const auto has = [&](const std::string& name) {
@@ -40,7 +30,7 @@ std::vector<PlannedCase> WithSecretSeeds(std::span<const PlannedCase> visible, u
   for (const PlannedCase& planned : visible) {
     CaseSpec spec = planned.spec;
     spec.seed = random() % kSeedsBelow;
-    PlannedCase other = Planned(std::move(spec), planned.requirement);
+    PlannedCase other = PlanUntimed(std::move(spec), planned.requirement);
     other.timed = planned.timed;
     other.thorough = planned.thorough;
     other.sample = planned.sample;
@@ -62,7 +52,7 @@ std::vector<PlannedCase> GenerateCases(const GeneratedSettings& settings) {
     std::optional<CaseSpec> spec = exploration.Next();
     ended = spec ? 0 : ended + 1;
     if (!spec) continue;
-    PlannedCase planned = Planned(*spec, settings.requirement);
+    PlannedCase planned = PlanUntimed(*spec, settings.requirement);
     const bool taken = HasDType(*spec, settings.dtypes) && settings.is_taken(planned);
     exploration.Judged(*spec, taken, std::nullopt);
     refused = taken ? 0 : refused + 1;

@@ -16,7 +16,7 @@ struct AdviceFacts {
 };
 
 AdviceFacts FactsFor(const UserTensors& user, const CheckResult& result) {
-  return {result.worst().evidence.sums, user.data.op->TraitsOf(user.data.problem, result.findings.worst).selects,
+  return {result.worst().observed.sums, user.data.op->TraitsOf(user.data.problem, result.findings.worst).selects,
           user.data.op->schema().Find("mask") != nullptr};
 }
 
@@ -58,7 +58,7 @@ std::string AdviseOnPlaces(const AdviceFacts& facts) {
 }
 
 std::string AdviseOnWeakerArithmetic(const UserTensors& user, const CheckResult& result, const AdviceFacts& facts) {
-  const Contract& contract = result.worst().evidence.weaker_arithmetic->contract;
+  const Contract& contract = result.worst().observed.weaker_arithmetic->contract;
   const std::string by = OptionWith(user.asker, "contract", ToText(contract));
   if (result.unnoticed_faults.empty()) return by + ", if that arithmetic is what is meant";
   return fmt::format("data that differ by more{}: by {}, which explains the errors, these are inconclusive",
@@ -76,20 +76,20 @@ std::string AdviseOnWeak(const UserTensors& user, const CheckResult& result) {
 
 std::string AdviceFor(const UserTensors& user, const CheckResult& result) {
   const Decision& decision = result.worst().decision;
-  const JudgeInputs& evidence = result.worst().evidence;
-  const ErrorMetrics& metrics = evidence.runs[0];
+  const JudgeInputs& observed = result.worst().observed;
+  const ErrorMetrics& metrics = observed.runs[0];
   const AdviceFacts facts = FactsFor(user, result);
   if (decision.verdict == Verdict::kPass) {
     if (decision.result_class == ResultClass::kSuspect) return AdviseOnConstants(facts);
     return result.weak.value_or(false) ? AdviseOnWeak(user, result) : "";
   }
-  if (decision.verdict == Verdict::kInconclusive) return SuggestData(evidence);
-  if (evidence.weaker_arithmetic) return AdviseOnWeakerArithmetic(user, result, facts);
+  if (decision.verdict == Verdict::kInconclusive) return SuggestData(observed);
+  if (observed.weaker_arithmetic) return AdviseOnWeakerArithmetic(user, result, facts);
   if (decision.verdict == Verdict::kBelowContract) {
     return "a contract that meets what is required, if the kernel's arithmetic does";
   }
   if (metrics.nonfinite_mismatch > 0) return AdviseOnNonFinite(facts, metrics);
-  if (!std::ranges::all_of(evidence.twins, &TwinResult::Holds)) return AdviseOnPlaces(facts);
+  if (!std::ranges::all_of(observed.twins, &TwinResult::Holds)) return AdviseOnPlaces(facts);
   if (2 * metrics.violations > metrics.elements) return AdviseOnMost(user, facts);
   return metrics.violations == 0 ? AdviseOnConstants(facts) : AdviseOnPlaces(facts);
 }

@@ -74,8 +74,8 @@ Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) 
   return contract;
 }
 
-bool HasTooFewFaults(const JudgeInputs& evidence) {
-  return evidence.sums && evidence.power && evidence.power->omitted_total < kFewestFaults;
+bool HasTooFewFaults(const JudgeInputs& observed) {
+  return observed.sums && observed.power && observed.power->omitted_total < kFewestFaults;
 }
 
 Status SetContracts(const CheckRequest& request, const Problem& problem, UserTensors& user) {
@@ -145,42 +145,42 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserTensors& u
   begin("judging");
   Tensor got = user.got[number].Clone();
   OutputFindings found;
-  JudgeInputs& evidence = found.evidence;
-  evidence.shape = problem.outputs[number].shape;
-  evidence.declared = by.contract, evidence.required = by.required;
-  evidence.runs.push_back(JudgeOutput({*data.op, problem, number, data.inputs, output.golden, bound, by.contract}, got,
+  JudgeInputs& observed = found.observed;
+  observed.shape = problem.outputs[number].shape;
+  observed.declared = by.contract, observed.required = by.required;
+  observed.runs.push_back(JudgeOutput({*data.op, problem, number, data.inputs, output.golden, bound, by.contract}, got,
                                       {.of_sample = user.sample.has_value()}));
   std::vector<Twin> exact;
   if (request.exact_ulp) {
     exact.push_back(ExactExpectation(data, output, bound, by.contract, *request.exact_ulp));
-    evidence.twins.push_back(CheckTwin(exact[0], 0, got));
+    observed.twins.push_back(CheckTwin(exact[0], 0, got));
   }
-  evidence.user_data = true;
-  evidence.sums = data.op->TraitsOf(problem, number).sums, evidence.cancels = TermsCancel(output.golden);
-  evidence.contract_word = OptionName(user.asker, "contract");
-  const ErrorMetrics& run = evidence.runs[0];
+  observed.user_data = true;
+  observed.sums = data.op->TraitsOf(problem, number).sums, observed.cancels = TermsCancel(output.golden);
+  observed.contract_word = OptionName(user.asker, "contract");
+  const ErrorMetrics& run = observed.runs[0];
   if (run.Holds() && !run.statistic.Holds()) {
     const int64_t furthest = run.statistic.furthest < 0 ? -1 : run.statistic.furthest / (run.complex ? 2 : 1);
-    evidence.not_random = ExplainNotRandom(*data.op, problem, number, data.inputs, furthest, by.contract);
+    observed.not_random = ExplainNotRandom(*data.op, problem, number, data.inputs, furthest, by.contract);
   }
-  if (by.explains && request.explain != "no" && (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds())) {
+  if (by.explains && request.explain != "no" && (ValuesFail(observed) || !observed.runs[0].statistic.Holds())) {
     begin("looking for a weaker arithmetic that explains the errors");
     HypothesisGoldens none(0);  // each is needed once, where there are no twins
-    evidence.weaker_arithmetic = FindWeakerArithmetic(*data.op, problem, number, by.contract, output.golden,
-                                                      {data.inputs, &got, evidence.runs[0].worst}, {}, &none);
+    observed.weaker_arithmetic = FindWeakerArithmetic(*data.op, problem, number, by.contract, output.golden,
+                                                      {data.inputs, &got, observed.runs[0].worst}, {}, &none);
   }
-  if (!ValuesFail(evidence)) {
+  if (!ValuesFail(observed)) {
     const ElementJudge judge(output.golden, bound, by.contract, got.dtype());
-    evidence.row_lean = FindRowLean(*data.op, problem, number, data.inputs, judge, by.contract, got);
+    observed.row_lean = FindRowLean(*data.op, problem, number, data.inputs, judge, by.contract, got);
   }
   begin("counting the faults that would be noticed");
   // A result that fails by the tighter contract is judged once more by the other one, which says what would be noticed.
-  const bool is_judged_again = !by.explains && ValuesFail(evidence);
+  const bool is_judged_again = !by.explains && ValuesFail(observed);
   const Faults faults = request.explain == "no" || is_judged_again ? Faults::kWholeOutputs : Faults::kAll;
-  evidence.power =
+  observed.power =
       MeasureMutationPower(*data.op, problem, number, data.inputs, output.golden, bound, by.contract, exact, faults);
-  evidence.bounding_contract =
-      FindBoundingContract(*data.op, problem, number, output.golden, by.contract, *evidence.power);
+  observed.bounding_contract =
+      FindBoundingContract(*data.op, problem, number, output.golden, by.contract, *observed.power);
   return found;
 }
 
@@ -207,17 +207,17 @@ const OutputFindings* FindWeak(const Findings& tight, const Findings& loose) {
   for (size_t k = 0; k < loose.outputs.size(); ++k) {
     const OutputFindings& output = loose.outputs[k];
     const bool needs_them = output.decision.verdict == Verdict::kPass && !IsPlainPass(tight.outputs[k].decision);
-    if (!needs_them || !output.evidence.power) continue;
-    if (output.evidence.power->power < kWeakPower || HasTooFewFaults(output.evidence)) return &output;
+    if (!needs_them || !output.observed.power) continue;
+    if (output.observed.power->power < kWeakPower || HasTooFewFaults(output.observed)) return &output;
   }
   return nullptr;
 }
 
 std::string WeakText(const UserTensors& user, const Contract& weaker, const OutputFindings& output) {
   const std::string noticed =
-      HasTooFewFaults(output.evidence)
+      HasTooFewFaults(output.observed)
           ? "too few single faults could be tried to say what would be noticed"
-          : fmt::format("{:.1f} % of single faults would be noticed", 100 * output.evidence.power->power);
+          : fmt::format("{:.1f} % of single faults would be noticed", 100 * output.observed.power->power);
   return fmt::format(
       "weak: passes only with every intermediate rounded to {}, by which {}; state what is meant: {} or {}",
       FieldText(weaker, "mid"), noticed, OptionWith(user.asker, "contract", ToText(user.contract)),
@@ -231,7 +231,7 @@ void MarkWeak(const UserTensors& user, CheckResult& result) {
   const Decision decided = result.worst().decision;
   if (*result.weak || !IsPlainPass(decided)) return;
   for (size_t k = 0; k < result.findings.outputs.size(); ++k) {
-    const std::optional<MutationPower>& power = result.findings.outputs[k].evidence.power;
+    const std::optional<MutationPower>& power = result.findings.outputs[k].observed.power;
     // Zeros that are the right result say nothing of faults, however they are judged.
     if (!power || !power->blank_result.empty() || power->visible_total < kFewestFaults) continue;
     const double noticed = static_cast<double>(power->visible_noticed) / static_cast<double>(power->visible_total);
@@ -303,18 +303,18 @@ void AddCauses(const CheckRequest& request, const UserTensors& user, CheckResult
                     .golden = data.outputs[result.findings.worst].golden,
                     .tier = ChooseTier(request.tier, data.problem),
                     .output = result.findings.worst};
-  const ErrorMetrics& metrics = result.worst().evidence.runs[0];
+  const ErrorMetrics& metrics = result.worst().observed.runs[0];
   if (metrics.nonfinite_example) wrong.elements.push_back(metrics.nonfinite_example->index);
   for (const WorstElement& worst : metrics.worst) wrong.elements.push_back(worst.index);
   SearchWork work(request.search_s.value_or(seconds));
   result.causes = FindCauses(wrong, work);
   const bool is_quick = !is_full && !request.search_s,
-             explained = result.worst().evidence.weaker_arithmetic.has_value();
+             explained = result.worst().observed.weaker_arithmetic.has_value();
   result.ran_out_of_work = is_quick && !explained && result.causes.empty() && work.IsOver();
 }
 
 std::string FindUnnoticedFaults(const CheckRequest& request, const UserTensors& user, const CheckResult& result) {
-  const std::optional<WeakerArithmetic>& found = result.worst().evidence.weaker_arithmetic;
+  const std::optional<WeakerArithmetic>& found = result.worst().observed.weaker_arithmetic;
   if (!found || request.exact_ulp) return "";
   const size_t worst = result.findings.worst;
   const Golden& golden = user.data.outputs[worst].golden;

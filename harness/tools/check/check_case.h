@@ -55,7 +55,7 @@ inline constexpr double kWeakPower = 0.5;
 
 // A share of fewer single faults says nothing; long rows leave room for one or two.
 inline constexpr int64_t kFewestFaults = 8;
-bool HasTooFewFaults(const JudgeInputs& evidence);
+bool HasTooFewFaults(const JudgeInputs& observed);
 
 // The default without the intermediates of 16 bits that it permits.
 struct StricterContract {

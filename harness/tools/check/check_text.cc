@@ -27,7 +27,7 @@ bool IsSilencedByMid(const Record& r, const PreparedCase& data, size_t output, c
 }
 
 std::string StatisticLine(const Record& r, const UserTensors& user, const CheckResult& result) {
-  const Contract& contract = result.worst().evidence.declared;
+  const Contract& contract = result.worst().observed.declared;
   const size_t worst = result.findings.worst;
   if (IsSilencedByMid(r, user.data, worst, contract)) {
     const bool has_rows = user.data.op->TraitsOf(user.data.problem, worst).sharing_slices > 1;
@@ -88,7 +88,7 @@ std::string WorstLines(const UserTensors& user, size_t output, const ErrorMetric
 
 // Why a result that breaks its contract is no plain mismatch.
 std::string WeakerArithmeticLines(const CheckResult& result, Asker asker) {
-  const std::optional<WeakerArithmetic>& weaker_arithmetic = result.worst().evidence.weaker_arithmetic;
+  const std::optional<WeakerArithmetic>& weaker_arithmetic = result.worst().observed.weaker_arithmetic;
   if (!weaker_arithmetic) return "";
   const WeakerArithmetic& found = *weaker_arithmetic;
   const auto statistic = [](std::optional<double> margin) {
@@ -109,12 +109,12 @@ std::string WeakerArithmeticLines(const CheckResult& result, Asker asker) {
 
 // Notes how many results the contract leaves unjudged.
 std::string OpenLine(const OutputFindings& findings) {
-  const JudgeInputs& evidence = findings.evidence;
-  if (!evidence.power || evidence.power->unbounded == 0) return "";
-  const std::string where = evidence.power->DescribeOpening();
+  const JudgeInputs& observed = findings.observed;
+  if (!observed.power || observed.power->unbounded == 0) return "";
+  const std::string where = observed.power->DescribeOpening();
   const bool is_said = findings.decision.reason.find(where) != std::string::npos;
   return fmt::format("note: {} of {} results were not judged: the contract gives no bound for them{}\n",
-                     evidence.power->unbounded, NumElements(evidence.shape), is_said ? "" : where);
+                     observed.power->unbounded, NumElements(observed.shape), is_said ? "" : where);
 }
 
 // Says whether the result also holds without the 16-bit intermediates that the default permits.
@@ -147,25 +147,25 @@ std::string SuspectLine(const Record& r) {
 
 // A pass in 16 bits of which the share of faults says nothing, as of long rows.
 std::string FewFaultsLine(const CheckResult& result) {
-  const JudgeInputs& evidence = result.worst().evidence;
+  const JudgeInputs& observed = result.worst().observed;
   const bool passes = result.record.verdict == Name(Verdict::kPass);
-  if (!passes || !result.stricter || !result.stricter->holds || !HasTooFewFaults(evidence)) return "";
+  if (!passes || !result.stricter || !result.stricter->holds || !HasTooFewFaults(observed)) return "";
   return fmt::format(
       "note: with these data only {} could be tried, and at least {} are needed to know what is noticed: a lost term "
       "or another divisor may not be\n",
-      Counted(evidence.power->omitted_total, "single fault"), kFewestFaults);
+      Counted(observed.power->omitted_total, "single fault"), kFewestFaults);
 }
 
 std::string MutationPowerLine(const CheckResult& result) {
-  const JudgeInputs& evidence = result.worst().evidence;
+  const JudgeInputs& observed = result.worst().observed;
 
-  if (!evidence.power || !evidence.power->DescribeMissedFaults().empty() ||
-      evidence.power->power >= kRequiredMutationPower)
+  if (!observed.power || !observed.power->DescribeMissedFaults().empty() ||
+      observed.power->power >= kRequiredMutationPower)
     return "";
   const bool passes = result.record.verdict == Name(Verdict::kPass);
-  const std::string blank = passes ? evidence.power->blank_result : "";
+  const std::string blank = passes ? observed.power->blank_result : "";
   return fmt::format("note: with these data the bound would notice {:.1f} % of single faults; it misses {}{}\n",
-                     100 * evidence.power->power, result.record.mutation_power_missed,
+                     100 * observed.power->power, result.record.mutation_power_missed,
                      blank.empty() ? "" : fmt::format("; {} is the right result of these data, and passes", blank));
 }
 
@@ -197,8 +197,8 @@ Result<DerivedTolerance> DeriveElement(const std::string& element, const UserTen
 
 std::string CheckText(const UserTensors& user, const CheckResult& result) {
   const Record& r = result.record;
-  const JudgeInputs& evidence = result.worst().evidence;
-  const ErrorMetrics& metrics = evidence.runs[0];
+  const JudgeInputs& observed = result.worst().observed;
+  const ErrorMetrics& metrics = observed.runs[0];
   const std::string with_class = r.result_class == Name(ResultClass::kNone) ? "" : " (" + r.result_class + ")";
   const std::string origin = user.contract_is_default
                                  ? fmt::format(" (the default; {} states another)", OptionName(user.asker, "contract"))

@@ -111,7 +111,7 @@ std::unique_ptr<ResultOnTwin> FindResultOnTwin(const PreparedCase& data, const A
     if (inputs) return std::make_unique<ResultOnTwin>(own, *std::move(inputs), &kept.outputs);
   }
   // A right result of the only output says as much of roundings.
-  const std::vector<TwinResult>& twins = attempt.findings->outputs[own.output].evidence.twins;
+  const std::vector<TwinResult>& twins = attempt.findings->outputs[own.output].observed.twins;
   if (twins.empty() || own.problem.outputs.size() > 1 || data.whole) return nullptr;
   if (!std::ranges::all_of(twins, &TwinResult::Holds)) return nullptr;
   auto inputs = MakeTwinInputs(data, attempt.contract, own.output, 0);
@@ -142,7 +142,7 @@ WrongResult TakeOwnResult(const PreparedCase& data, const Attempt& attempt) {
                     .golden = data.outputs[output].golden,
                     .tier = data.outputs[output].golden.tier,
                     .output = output};
-  const std::vector<ErrorMetrics>& runs = attempt.findings->outputs[output].evidence.runs;
+  const std::vector<ErrorMetrics>& runs = attempt.findings->outputs[output].observed.runs;
   if (!runs.empty()) {
     for (const WorstElement& worst : runs[0].worst) wrong.elements.push_back(worst.index);
   }
@@ -234,7 +234,7 @@ std::string ExplainExecutions(const PreparedCase& data, const Attempt& attempt) 
     if (set.twin == KeptOutputSet::kOwn) kept.push_back(&set);
   }
   for (size_t k = 0; k < data.outputs.size(); ++k) {
-    const JudgeInputs& found = attempt.findings->outputs[k].evidence;
+    const JudgeInputs& found = attempt.findings->outputs[k].observed;
     if (found.bits_equal || found.runs.empty()) continue;
     const auto is_wrong = [](const ErrorMetrics& run) { return run.violations + run.nonfinite_mismatch > 0; };
     const auto wrong = std::ranges::count_if(found.runs, is_wrong);

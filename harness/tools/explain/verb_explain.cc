@@ -70,7 +70,7 @@ class ResultExplainer {
       const ElementJudge judge(golden(), bound, user_.contract, got().dtype());
       const std::string map = ErrorMapText(judge, got());
       if (!map.empty()) explained.text += fmt::format("map of {}:\n{}", data().problem.outputs[output_].name, map);
-      AddCauses(MeasureFit(judge, judged_.worst().evidence.runs[0], got()), explained);
+      AddCauses(MeasureFit(judge, judged_.worst().observed.runs[0], got()), explained);
     }
     return options_.derive.empty() ? Status() : AddDerivation(explained);
   }
@@ -88,7 +88,7 @@ class ResultExplainer {
       if (!cause.change.key.empty()) explained.text += fmt::format("passes with: {}\n", what);
       explained.json["causes"].push_back(EvidenceJson(what, cause, meant));
     }
-    const bool explains = !judged_.causes.empty() || judged_.worst().evidence.weaker_arithmetic.has_value();
+    const bool explains = !judged_.causes.empty() || judged_.worst().observed.weaker_arithmetic.has_value();
     explained.json["explained"] = explains;
     explained.json["holds_by"] = Json();
     if (explains) return;

@@ -71,16 +71,6 @@ std::string ExplainAllFailing(std::span<const Record> records, const std::functi
 
 }  // namespace
 
-PlannedCase PlanUntimed(CaseSpec spec, const std::string& requirement) {
-  PlannedCase planned;
-  planned.spec = std::move(spec);
-  planned.requirement = requirement;
-  const SharedCase bound = planned.Bound();
-  planned.asked = bound->op->TraitsOf(bound->problem, 0).required_fields;
-  planned.timed = false;
-  return planned;
-}
-
 const Device* FindDeviceOf(const std::vector<Device>& devices, const Record& record) {
   const auto found = std::ranges::find_if(devices, [&](const Device& d) {
     return d.session && d.backend == record.backend && d.device.name == record.device;

@@ -33,9 +33,6 @@ struct ExploreSettings {
   bool times = false;                  // thresholds of times are sought, too
 };
 
-// A case that is judged and not timed. `requirement`: "": its own default. Precondition: the operator takes it.
-PlannedCase PlanUntimed(CaseSpec spec, const std::string& requirement);
-
 // The device of a result; nullptr: it cannot be asked any more.
 const Device* FindDeviceOf(const std::vector<Device>& devices, const Record& record);
 

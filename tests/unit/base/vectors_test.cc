@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/core/base/vectors.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,6 +25,13 @@ TEST_F(VectorLimit, LeavesOutWhatIsBetter) {
     EXPECT_EQ(VectorsInUse(), name);
     EXPECT_EQ(hwy::SupportedAndGeneratedTargets().front(), target);
   }
+}
+
+TEST(Vectors, StartWithoutMeasuringTheClock) {
+  void* const measures = ::dlsym(RTLD_DEFAULT, "_ZN3hwy8platform15TimerResolutionEv");
+  Dl_info found{};
+  ASSERT_NE(::dladdr(measures, &found), 0);
+  EXPECT_EQ(std::string(found.dli_fname).find("libhwy"), std::string::npos) << found.dli_fname;
 }
 
 TEST_F(VectorLimit, OfAnUnknownNameIsRefusedWithTheKnownOnes) {

@@ -79,7 +79,7 @@ JudgeInputs GoodEvidence() {
   return e;
 }
 
-PropertyOutcome Broken(bool claimed) {
+PropertyFinding Broken(bool claimed) {
   return {
       .name = "position", .claimed = claimed, .broken = 1, .margin = kInf, .where = "element [0,1] is 2, expected 1"};
 }
@@ -274,9 +274,9 @@ const std::vector<DecideCase>& DecideCases() {
 
 TEST(Decide, Table) {
   for (const DecideCase& c : DecideCases()) {
-    JudgeInputs evidence = GoodEvidence();
-    c.change(evidence);
-    const Decision decision = Decide(evidence);
+    JudgeInputs observed = GoodEvidence();
+    c.change(observed);
+    const Decision decision = Decide(observed);
     EXPECT_EQ(decision.verdict, c.verdict) << c.name << " " << Name(decision.verdict);
     EXPECT_EQ(decision.result_class, c.result_class) << c.name << " " << Name(decision.result_class);
     if (c.reason.empty()) {
@@ -288,32 +288,32 @@ TEST(Decide, Table) {
 }
 
 TEST(Decide, NamesWhatDecidedWhereNoMarginDoes) {
-  JudgeInputs evidence = GoodEvidence();
-  EXPECT_EQ(Decide(evidence).decided_by, "");
-  evidence.second_set = "on other data";
-  EXPECT_EQ(Decide(evidence).decided_by, "second input set");
-  AddViolation(evidence.runs[0]);
-  EXPECT_EQ(Decide(evidence).decided_by, "");
-  evidence.changed_inputs = {"a was changed"};
-  EXPECT_EQ(Decide(evidence).decided_by, "memory");
+  JudgeInputs observed = GoodEvidence();
+  EXPECT_EQ(Decide(observed).decided_by, "");
+  observed.second_set = "on other data";
+  EXPECT_EQ(Decide(observed).decided_by, "second input set");
+  AddViolation(observed.runs[0]);
+  EXPECT_EQ(Decide(observed).decided_by, "");
+  observed.changed_inputs = {"a was changed"};
+  EXPECT_EQ(Decide(observed).decided_by, "memory");
 }
 
 TEST(Decide, Margins) {
-  JudgeInputs evidence = GoodEvidence();
-  evidence.runs[1].bound_margin = 0.5;
-  Decision decision = Decide(evidence);
+  JudgeInputs observed = GoodEvidence();
+  observed.runs[1].bound_margin = 0.5;
+  Decision decision = Decide(observed);
   EXPECT_EQ(decision.bound_margin, 0.5);
   EXPECT_EQ(decision.exceptional_margin, 0);
   EXPECT_FALSE(decision.exact_margin);
-  evidence.properties = {Broken(false)};
-  EXPECT_FALSE(Decide(evidence).metamorphic_margin);
-  evidence.properties.push_back({.name = "roll", .claimed = true, .margin = 0.25});
-  EXPECT_EQ(Decide(evidence).metamorphic_margin, 0.25);
-  evidence.twins.resize(1);
-  EXPECT_EQ(Decide(evidence).exact_margin, 0);
-  evidence.twins[0].margin = 0.75;
-  evidence.runs[0].nonfinite_mismatch = 1;
-  decision = Decide(evidence);
+  observed.properties = {Broken(false)};
+  EXPECT_FALSE(Decide(observed).metamorphic_margin);
+  observed.properties.push_back({.name = "roll", .claimed = true, .margin = 0.25});
+  EXPECT_EQ(Decide(observed).metamorphic_margin, 0.25);
+  observed.twins.resize(1);
+  EXPECT_EQ(Decide(observed).exact_margin, 0);
+  observed.twins[0].margin = 0.75;
+  observed.runs[0].nonfinite_mismatch = 1;
+  decision = Decide(observed);
   EXPECT_EQ(decision.exact_margin, 0.75);
   EXPECT_EQ(decision.exceptional_margin, kInf);
 }
@@ -325,18 +325,18 @@ TEST(Decide, MarginsAreTheLargerOnesOfOwnAndRandomData) {
     if (statistic > 1) m.statistic.reason = "beyond 8 standard deviations";
     return m;
   };
-  JudgeInputs evidence = GoodEvidence();
-  evidence.runs.assign(2, with(0.5, 3)), evidence.random = with(0.125, 0.02), evidence.random_id = "other";
-  Decision decision = Decide(evidence);
+  JudgeInputs observed = GoodEvidence();
+  observed.runs.assign(2, with(0.5, 3)), observed.random = with(0.125, 0.02), observed.random_id = "other";
+  Decision decision = Decide(observed);
   EXPECT_EQ(decision.verdict, Verdict::kMismatch);
   EXPECT_EQ(decision.stat_margin, 3);
   EXPECT_EQ(decision.bound_margin, 0.5);
-  evidence.runs.assign(2, with(0.125, 0.02)), evidence.random = with(0.5, 3);
-  decision = Decide(evidence);
+  observed.runs.assign(2, with(0.125, 0.02)), observed.random = with(0.5, 3);
+  decision = Decide(observed);
   EXPECT_EQ(decision.stat_margin, 3);
   EXPECT_EQ(decision.bound_margin, 0.5);
-  evidence.runs[0].statistic.applicable = evidence.runs[1].statistic.applicable = false;
-  EXPECT_EQ(Decide(evidence).stat_margin, 3);
+  observed.runs[0].statistic.applicable = observed.runs[1].statistic.applicable = false;
+  EXPECT_EQ(Decide(observed).stat_margin, 3);
 }
 
 }  // namespace

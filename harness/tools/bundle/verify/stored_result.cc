@@ -72,9 +72,9 @@ bool AreClose(double a, double b) {
   return a == b || std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b));
 }
 
-// Pooled evidence is rounded, and its agreement is a sum that cancels: what counts is how it lies in its deviation.
+// A pooled test is rounded, and its agreement is a sum that cancels: what counts is how it lies in its deviation.
 bool IsSamePooled(const std::string& was, const std::string& is) {
-  const std::vector<PooledTest> a = ParsePooledEvidence(was), b = ParsePooledEvidence(is);
+  const std::vector<PooledTest> a = ParsePooledTests(was), b = ParsePooledTests(is);
   const auto are_close = [](double x, double y) {
     return std::abs(x - y) <= 1e-4 * std::max(std::abs(x), std::abs(y));
   };
@@ -138,13 +138,13 @@ class StoredResult {
     Findings& findings = attempt_.findings.emplace();
     for (size_t k = 0; k < outputs.size(); ++k) {
       OutputFindings& of = findings.outputs.emplace_back();
-      JudgeInputs& evidence = of.evidence;
-      evidence.shape = data.problem.outputs[k].shape;
-      evidence.declared = attempt_.contract, evidence.required = context_.required();
-      evidence.power = by.outputs[k].power;
-      evidence.bits_equal = record_.deterministic == true;
+      JudgeInputs& observed = of.observed;
+      observed.shape = data.problem.outputs[k].shape;
+      observed.declared = attempt_.contract, observed.required = context_.required();
+      observed.power = by.outputs[k].power;
+      observed.bits_equal = record_.deterministic == true;
       JudgeFirstRun(context_, by, attempt_.contract, k, outputs[k], of);
-      evidence.runs.resize(static_cast<size_t>(std::clamp<int64_t>(record_.reps.value_or(1), 1, 3)), evidence.runs[0]);
+      observed.runs.resize(static_cast<size_t>(std::clamp<int64_t>(record_.reps.value_or(1), 1, 3)), observed.runs[0]);
     }
     findings.Decide();
     has_random_ = !by.random_bounds.empty();
@@ -248,7 +248,7 @@ class StoredResult {
     constexpr double kNear = 0.02;
     const auto by_power = [](std::string_view v) { return v == "pass" || v == "inconclusive"; };
     const auto is_near = [](const OutputFindings& of) {
-      return of.evidence.power && std::abs(of.evidence.power->power - kRequiredMutationPower) <= kNear;
+      return of.observed.power && std::abs(of.observed.power->power - kRequiredMutationPower) <= kNear;
     };
     return record_.verdict != Name(is) && by_power(record_.verdict) && by_power(Name(is)) &&
            std::ranges::any_of(attempt_.findings->outputs, is_near);

@@ -41,26 +41,26 @@ struct World {
   std::function<double()> second_extra_s = [] { return 0.0; };
 };
 
-TimeEvidence Watch(const World& world, int calls = 50) {
-  TimeEvidence evidence(kRoundTrip, world.cold);
+Plausibility Watch(const World& world, int calls = 50) {
+  Plausibility plausibility(kRoundTrip, world.cold);
   for (int i = 0; i < calls; ++i) {
     const int n = 2 + i % 5;
-    evidence.AddCall(kRoundTrip + n * world.true_s + world.jitter(), n * world.claimed_s, static_cast<uint64_t>(n),
-                     world.device_clock, world.claimed_s);
-    if (evidence.NeedsWaits()) evidence.AddWait(world.jitter());
-    for (int k = 0; k < n; ++k) evidence.AddExecution(world.claimed_s, true);
-    evidence.AddExecution(world.seen_s, false);
+    plausibility.AddCall(kRoundTrip + n * world.true_s + world.jitter(), n * world.claimed_s, static_cast<uint64_t>(n),
+                         world.device_clock, world.claimed_s);
+    if (plausibility.NeedsWaits()) plausibility.AddWait(world.jitter());
+    for (int k = 0; k < n; ++k) plausibility.AddExecution(world.claimed_s, true);
+    plausibility.AddExecution(world.seen_s, false);
     const double first_s = kRoundTrip + 5e-6 + world.download_extra_s + world.jitter();
     const double again_s = kRoundTrip + 5e-6 + std::min(world.jitter(), world.jitter());
-    if (evidence.IsFast(world.claimed_s, first_s)) {
-      evidence.AddDownloads(world.claimed_s, first_s, kRoundTrip);
+    if (plausibility.IsFast(world.claimed_s, first_s)) {
+      plausibility.AddDownloads(world.claimed_s, first_s, kRoundTrip);
     } else {
-      evidence.AddDownloads(world.claimed_s, first_s, again_s, world.jitter());
+      plausibility.AddDownloads(world.claimed_s, first_s, again_s, world.jitter());
     }
-    evidence.AddUploads(0, kRoundTrip + 5e-6 + world.upload_extra_s + world.second_extra_s() + world.jitter(),
-                        kRoundTrip + 5e-6 + world.jitter(), world.second_extra_s() + world.jitter());
+    plausibility.AddUploads(0, kRoundTrip + 5e-6 + world.upload_extra_s + world.second_extra_s() + world.jitter(),
+                            kRoundTrip + 5e-6 + world.jitter(), world.second_extra_s() + world.jitter());
   }
-  return evidence;
+  return plausibility;
 }
 
 std::string Judge(const World& world, int calls = 50) {
@@ -106,10 +106,10 @@ TEST(Plausibility, OfATruthOnAHostThatIsOverloadedIsADoubtAtMost) {
           return waits ? std::lognormal_distribution<double>(std::log(4e-3), 1)(random) : 0;
         };
         world.second_extra_s = world.jitter;
-        const TimeEvidence evidence = Watch(world, 100);
-        ASSERT_EQ(evidence.Contradiction(), "") << held_up << " " << true_s;
-        doubts += evidence.Doubt().empty() ? 0 : 1;
-        EXPECT_TRUE(evidence.Doubt().empty() || evidence.AtMost() >= true_s);
+        const Plausibility plausibility = Watch(world, 100);
+        ASSERT_EQ(plausibility.Contradiction(), "") << held_up << " " << true_s;
+        doubts += plausibility.Doubt().empty() ? 0 : 1;
+        EXPECT_TRUE(plausibility.Doubt().empty() || plausibility.AtMost() >= true_s);
       }
     }
   }
@@ -122,8 +122,8 @@ TEST(Plausibility, OfALieOnAnOverloadedHostBelievesNoFigure) {
   for (int run = 0; run < 200; ++run) {
     World lazy{.true_s = 1e-6, .claimed_s = 1e-6, .seen_s = 1e-6, .download_extra_s = 5e-3};
     lazy.jitter = [&] { return std::lognormal_distribution<double>(std::log(4e-3), 1)(random); };
-    const TimeEvidence evidence = Watch(lazy, 100);
-    EXPECT_TRUE(!evidence.Contradiction().empty() || evidence.AtMost() >= 5e-3);
+    const Plausibility plausibility = Watch(lazy, 100);
+    EXPECT_TRUE(!plausibility.Contradiction().empty() || plausibility.AtMost() >= 5e-3);
   }
 }
 
@@ -131,7 +131,7 @@ TEST(Plausibility, OfExecutionsTooShortForTheHostsClockIsTheMostThatTheyTake) {
   EXPECT_EQ(Watch({}).AtMost(), 0);
   EXPECT_EQ(Watch({.true_s = 100e-6, .claimed_s = 60e-6, .seen_s = 60e-6, .device_clock = true}).AtMost(), 0);
   // A hundredth of the truth, in calls whose length permits it.
-  const TimeEvidence liar = Watch({.true_s = 5e-6, .claimed_s = 50e-9, .seen_s = 50e-9});
+  const Plausibility liar = Watch({.true_s = 5e-6, .claimed_s = 50e-9, .seen_s = 50e-9});
   EXPECT_EQ(liar.Contradiction(), "");
   EXPECT_NEAR(liar.AtMost(), 5e-6, 1e-9);
   EXPECT_EQ(liar.Doubt(), "");
@@ -148,9 +148,9 @@ TEST(Plausibility, FindsDurationsThatAreTooShortForTheCall) {
 // All of the time is told, in the one execution of each call that does not count.
 TEST(Plausibility, LeavesOutCallsWhoseDurationsAreNotAlike) {
   const auto counts = [](double first_s, double other_s) {
-    TimeEvidence evidence(kRoundTrip, false);
+    Plausibility plausibility(kRoundTrip, false);
     const double sum_s = first_s + 4 * other_s;
-    return evidence.AddCall(kRoundTrip + sum_s, sum_s, 5, false, other_s);
+    return plausibility.AddCall(kRoundTrip + sum_s, sum_s, 5, false, other_s);
   };
   EXPECT_FALSE(counts(990e-6, 2e-6));
   EXPECT_TRUE(counts(200e-6, 200e-6));
@@ -158,59 +158,59 @@ TEST(Plausibility, LeavesOutCallsWhoseDurationsAreNotAlike) {
 }
 
 TEST(Plausibility, SaysWhatWasSuspiciousInTooFewTransfers) {
-  TimeEvidence evidence(kRoundTrip, false);
+  Plausibility plausibility(kRoundTrip, false);
   for (int i = 0; i < 5; ++i) {
-    evidence.AddExecution(1e-6, true);
-    evidence.AddDownloads(1e-6, kRoundTrip + 0.2, kRoundTrip);
+    plausibility.AddExecution(1e-6, true);
+    plausibility.AddDownloads(1e-6, kRoundTrip + 0.2, kRoundTrip);
   }
-  EXPECT_EQ(evidence.Contradiction(), "");
-  EXPECT_THAT(evidence.Undecided(), HasSubstr("0.2 s of work were left to the download"));
+  EXPECT_EQ(plausibility.Contradiction(), "");
+  EXPECT_THAT(plausibility.Undecided(), HasSubstr("0.2 s of work were left to the download"));
 }
 
 // Where something else takes the processors, nearly every call has an execution that is held up.
 TEST(Plausibility, SaysNothingAgainstCallsOfWhichOneInTenIsNotHeldUp) {
-  TimeEvidence evidence(kRoundTrip, false);
+  Plausibility plausibility(kRoundTrip, false);
   for (int i = 0; i < 200; ++i) {
     const double sum_s = 32 * 5e-6 + (i % 10 == 0 ? 0 : 8e-3);
-    EXPECT_EQ(evidence.AddCall(kRoundTrip + sum_s, sum_s, 32, false, 5e-6), i % 10 == 0);
+    EXPECT_EQ(plausibility.AddCall(kRoundTrip + sum_s, sum_s, 32, false, 5e-6), i % 10 == 0);
   }
-  EXPECT_EQ(evidence.Contradiction(), "");
+  EXPECT_EQ(plausibility.Contradiction(), "");
 }
 
 // The calls between, in which nothing is left to the download, tell nothing of those in which all is.
 TEST(Plausibility, FindsWorkThatIsLeftToSomeDownloadsAlone) {
-  TimeEvidence evidence(kRoundTrip, false);
+  Plausibility plausibility(kRoundTrip, false);
   for (int i = 0; i < 60; ++i) {
     const bool lazy = i % 5 < 3;
     const double execution_s = lazy ? 1e-6 : 1e-3, left_s = lazy ? 1e-3 : 0;
-    evidence.AddCall(kRoundTrip + execution_s, execution_s, 1, false, execution_s);
-    evidence.AddExecution(execution_s, true);
-    evidence.AddDownloads(execution_s, kRoundTrip + left_s, kRoundTrip);
+    plausibility.AddCall(kRoundTrip + execution_s, execution_s, 1, false, execution_s);
+    plausibility.AddExecution(execution_s, true);
+    plausibility.AddDownloads(execution_s, kRoundTrip + left_s, kRoundTrip);
   }
-  EXPECT_THAT(evidence.Contradiction(), HasSubstr("were left to the download"));
+  EXPECT_THAT(plausibility.Contradiction(), HasSubstr("were left to the download"));
 }
 
 TEST(Plausibility, FindsWorkThatIsDoneBySomeUploadsAlone) {
-  TimeEvidence evidence(kRoundTrip, false);
+  Plausibility plausibility(kRoundTrip, false);
   for (int i = 0; i < 60; ++i) {
     const bool eager = i % 5 < 2;
     const double execution_s = eager ? 1e-6 : 1e-3, done_s = eager ? 1e-3 : 0;
-    evidence.AddCall(kRoundTrip + execution_s, execution_s, 1, false, execution_s);
-    evidence.AddExecution(execution_s, true);
-    if (eager) evidence.AddExecution(execution_s, true);
-    evidence.AddUploads(execution_s, kRoundTrip + done_s, kRoundTrip);
+    plausibility.AddCall(kRoundTrip + execution_s, execution_s, 1, false, execution_s);
+    plausibility.AddExecution(execution_s, true);
+    if (eager) plausibility.AddExecution(execution_s, true);
+    plausibility.AddUploads(execution_s, kRoundTrip + done_s, kRoundTrip);
   }
-  EXPECT_THAT(evidence.Contradiction(), HasSubstr("were done by the upload"));
+  EXPECT_THAT(plausibility.Contradiction(), HasSubstr("were done by the upload"));
 }
 
 TEST(Plausibility, IsNotThatCallsTellTheTruthInWhichNothingCounts) {
-  TimeEvidence evidence(kRoundTrip, false);
+  Plausibility plausibility(kRoundTrip, false);
   for (int i = 0; i < 50; ++i) {
-    EXPECT_TRUE(evidence.AddCall(kRoundTrip + 1e-3, 1e-3, 1, false, std::nullopt));
-    EXPECT_FALSE(evidence.AddCall(kRoundTrip + 5e-3, 50e-6, 5, false, 10e-6));
-    evidence.AddWait(0);
+    EXPECT_TRUE(plausibility.AddCall(kRoundTrip + 1e-3, 1e-3, 1, false, std::nullopt));
+    EXPECT_FALSE(plausibility.AddCall(kRoundTrip + 5e-3, 50e-6, 5, false, 10e-6));
+    plausibility.AddWait(0);
   }
-  EXPECT_THAT(evidence.Contradiction(), HasSubstr("an execution took 0.001 s by the host's clock"));
+  EXPECT_THAT(plausibility.Contradiction(), HasSubstr("an execution took 0.001 s by the host's clock"));
 }
 
 TEST(Plausibility, FindsDurationsThatAreTooLongForTheCall) {
@@ -228,13 +228,13 @@ TEST(Plausibility, FindsWorkThatTransfersDo) {
 // A large output, of which the first download may take twice as long as later ones.
 TEST(Plausibility, FindsWorkBesideALongDownload) {
   const auto finds = [](double left_s, double copy_s) {
-    TimeEvidence evidence(kRoundTrip, false);
+    Plausibility plausibility(kRoundTrip, false);
     for (int i = 0; i < 40; ++i) {
-      evidence.AddCall(kRoundTrip + 40e-6, 40e-6, 1, false, 40e-6);
-      evidence.AddExecution(40e-6, true);
-      evidence.AddDownloads(40e-6, kRoundTrip + left_s + copy_s, kRoundTrip + copy_s);
+      plausibility.AddCall(kRoundTrip + 40e-6, 40e-6, 1, false, 40e-6);
+      plausibility.AddExecution(40e-6, true);
+      plausibility.AddDownloads(40e-6, kRoundTrip + left_s + copy_s, kRoundTrip + copy_s);
     }
-    return !evidence.Contradiction().empty();
+    return !plausibility.Contradiction().empty();
   };
   EXPECT_TRUE(finds(200e-6, 65e-6));
   EXPECT_FALSE(finds(65e-6, 65e-6));
@@ -249,31 +249,31 @@ TEST(Plausibility, FindsWhatIsNotComputedAgain) {
 
 TEST(Plausibility, BelievesLaunchesAsLongAsTheUserSays) {
   for (const double launch_s : {0.0, 1e-3}) {
-    TimeEvidence evidence(kRoundTrip, false, launch_s);
+    Plausibility plausibility(kRoundTrip, false, launch_s);
     for (int i = 0; i < 50; ++i) {
-      EXPECT_EQ(evidence.AddCall(kRoundTrip + 4 * 0.9e-3, 4 * 10e-6, 4, true, 10e-6), launch_s > 0);
-      evidence.AddWait(0);
+      EXPECT_EQ(plausibility.AddCall(kRoundTrip + 4 * 0.9e-3, 4 * 10e-6, 4, true, 10e-6), launch_s > 0);
+      plausibility.AddWait(0);
     }
-    EXPECT_EQ(evidence.Contradiction().empty(), launch_s > 0);
+    EXPECT_EQ(plausibility.Contradiction().empty(), launch_s > 0);
     if (launch_s == 0) {
-      EXPECT_THAT(evidence.Contradiction(), HasSubstr("say so with --launch-us"));
+      EXPECT_THAT(plausibility.Contradiction(), HasSubstr("say so with --launch-us"));
     }
   }
 }
 
 TEST(Plausibility, OfAFewCallsIsASuspicionThatMoreOfThemDecide) {
   for (const auto& [elapsed_s, enough] : {std::pair{0.001, 40}, {0.1, 40}}) {
-    TimeEvidence evidence(kRoundTrip, false);
+    Plausibility plausibility(kRoundTrip, false);
     for (int i = 0; i < enough; ++i) {
-      EXPECT_EQ(evidence.IsSuspicious(), i > 0);
-      EXPECT_EQ(evidence.Contradiction(), "");
-      EXPECT_FALSE(evidence.AddCall(elapsed_s, 1e-6, 1, false, 1e-6));
-      evidence.AddWait(0);
+      EXPECT_EQ(plausibility.IsSuspicious(), i > 0);
+      EXPECT_EQ(plausibility.Contradiction(), "");
+      EXPECT_FALSE(plausibility.AddCall(elapsed_s, 1e-6, 1, false, 1e-6));
+      plausibility.AddWait(0);
     }
-    EXPECT_FALSE(evidence.IsSuspicious());
-    EXPECT_NE(evidence.Contradiction(), "");
+    EXPECT_FALSE(plausibility.IsSuspicious());
+    EXPECT_NE(plausibility.Contradiction(), "");
   }
-  TimeEvidence cleared(kRoundTrip, false);
+  Plausibility cleared(kRoundTrip, false);
   EXPECT_FALSE(cleared.AddCall(0.001, 1e-6, 1, false, 1e-6));
   EXPECT_TRUE(cleared.AddCall(kRoundTrip + 1e-6, 1e-6, 1, false, 1e-6));
   EXPECT_FALSE(cleared.IsSuspicious());

@@ -10,8 +10,8 @@ using testing::HasSubstr;
 
 TEST(RecordFields, EveryPartOfTheStatisticHasAFieldWhereItsQuestionArises) {
   OutputFindings found;
-  found.evidence.runs.resize(1);
-  StatisticOutcome& statistic = found.evidence.runs[0].statistic;
+  found.observed.runs.resize(1);
+  StatisticFinding& statistic = found.observed.runs[0].statistic;
   statistic.applicable = true;
   Record none;
   SetMetrics(none, found);

@@ -47,10 +47,10 @@ TEST_F(TrialOf, RightOutputsPass) {
   const std::vector<FakeCall> executions = session_->CallsOf(Asked::kExecute);
   ASSERT_EQ(executions.size(), 4U);
   for (const FakeCall& call : executions) EXPECT_EQ(call.own, call.number < 2);
-  const JudgeInputs& evidence = attempt_.findings->outputs[0].evidence;
-  EXPECT_EQ(evidence.runs.size(), 2U);
-  EXPECT_EQ(evidence.twins.size(), 2U);
-  EXPECT_TRUE(evidence.bits_equal);
+  const JudgeInputs& observed = attempt_.findings->outputs[0].observed;
+  EXPECT_EQ(observed.runs.size(), 2U);
+  EXPECT_EQ(observed.twins.size(), 2U);
+  EXPECT_TRUE(observed.bits_equal);
   EXPECT_EQ(attempt_.output_hash, HashOf(attempt_.outputs));
   EXPECT_NE(attempt_.second_hash, "");
   EXPECT_TRUE(attempt_.kept.empty());
@@ -95,13 +95,13 @@ TEST_F(TrialOf, AStrayWriteInAnyRunIsAFaultOfMemory) {
 
 TEST_F(TrialOf, AChangedInputIsNamedOnce) {
   EXPECT_EQ(VerdictWhere({.changed_input = true}, 0, 3), Verdict::kMismatch);
-  EXPECT_EQ(attempt_.findings->outputs[0].evidence.changed_inputs.size(), 1U);
+  EXPECT_EQ(attempt_.findings->outputs[0].observed.changed_inputs.size(), 1U);
   EXPECT_TRUE(attempt_.memory_fault);
 }
 
 TEST_F(TrialOf, OtherBitsAreWrongOnlyWhereNonePromisedThem) {
   EXPECT_EQ(VerdictWhere({.other_bits = true}, 1, 1), Verdict::kPass) << attempt_.reason;
-  EXPECT_FALSE(attempt_.findings->outputs[0].evidence.bits_equal);
+  EXPECT_FALSE(attempt_.findings->outputs[0].observed.bits_equal);
   attempt_ = Attempt();
   session_->calls.clear();
   EXPECT_EQ(VerdictWhere({.other_bits = true}, 1, 1, "f32acc; det=yes"), Verdict::kNondeterministic);
@@ -151,10 +151,10 @@ TEST_F(TrialOfAPattern, RunsRandomDataBesides) {
   const std::vector<FakeCall> executions = session_->CallsOf(Asked::kExecute);
   ASSERT_EQ(executions.size(), 5U);  // two of its own, two twins
   EXPECT_FALSE(executions.back().own);
-  const JudgeInputs& evidence = attempt_.findings->outputs[0].evidence;
-  EXPECT_FALSE(evidence.runs[0].statistic.applicable);
-  ASSERT_TRUE(evidence.random);
-  EXPECT_TRUE(evidence.random->statistic.applicable);
+  const JudgeInputs& observed = attempt_.findings->outputs[0].observed;
+  EXPECT_FALSE(observed.runs[0].statistic.applicable);
+  ASSERT_TRUE(observed.random);
+  EXPECT_TRUE(observed.random->statistic.applicable);
   EXPECT_TRUE(attempt_.findings->outputs[0].decision.stat_margin);
 }
 
@@ -167,7 +167,7 @@ TEST_F(TrialOfAPattern, IsAMismatchWhereRandomDataAloneShowIt) {
 
 TEST_F(TrialOf, PlainDataNeedNoOthers) {
   ASSERT_TRUE(Run());
-  EXPECT_FALSE(attempt_.findings->outputs[0].evidence.random);
+  EXPECT_FALSE(attempt_.findings->outputs[0].observed.random);
 }
 
 }  // namespace

@@ -37,10 +37,10 @@ class PooledRun {
     record.pooled = ToText(c.Gather(values));
     records_.push_back(std::move(record));
   }
-  std::vector<PooledAnswer> Answers() const { return PoolEvidence(records_); }
+  std::vector<PooledAnswer> Answers() const { return PoolTests(records_); }
   // With this question; a margin of 0 where nothing was asked.
   PooledAnswer ComputeAnswer(std::string_view question) const {
-    for (PooledAnswer& answer : PoolEvidence(records_)) {
+    for (PooledAnswer& answer : PoolTests(records_)) {
       if (answer.question == question) return std::move(answer);
     }
     return {};
