@@ -96,7 +96,7 @@ Failure ValueFailure(const JudgeInputs& observed) {
 
 // The first relation to another execution that the contract claims and that does not hold.
 std::string RelationFailure(const JudgeInputs& observed) {
-  const auto broken = std::ranges::find_if(observed.properties, &PropertyOutcome::Fails);
+  const auto broken = std::ranges::find_if(observed.properties, &PropertyFinding::Fails);
   if (broken == observed.properties.end()) return "";
   return fmt::format("metamorphic channel: {} does not hold, which the contract claims: {}", broken->name,
                      broken->where);
@@ -148,7 +148,7 @@ void FillMargins(const JudgeInputs& observed, Decision& decision) {
   for (const TwinResult& twin : observed.twins) {
     decision.exact_margin = std::max(decision.exact_margin.value_or(0), twin.Margin());
   }
-  for (const PropertyOutcome& property : observed.properties) {
+  for (const PropertyFinding& property : observed.properties) {
     if (!property.claimed) continue;
     decision.metamorphic_margin = std::max(decision.metamorphic_margin.value_or(0), property.margin);
   }

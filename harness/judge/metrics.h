@@ -49,7 +49,7 @@ struct ErrorMetrics {
   int64_t worst_index = -1;                       // -1: no error beyond the output's own rounding anywhere
   std::vector<WorstElement> worst;                // by margin, then index; up to kWorstCount
   bool bit_exact = false;                         // every output is the correctly rounded golden value
-  StatisticOutcome statistic;
+  StatisticFinding statistic;
   OutputRange range;
   std::string where;  // localised failures (localise.h); "" when there are none
 

@@ -24,18 +24,18 @@ double Margin(double expected, double got, double tolerance) {
 
 }  // namespace
 
-PropertyOutcome CheckProperty(std::string name, const Shape& shape, std::span<const double> expected,
+PropertyFinding CheckProperty(std::string name, const Shape& shape, std::span<const double> expected,
                               std::span<const double> tolerance, std::span<const double> got) {
   ASSAY_CHECK(got.size() == expected.size() && (tolerance.empty() || tolerance.size() == got.size()));
-  PropertyOutcome outcome;
-  outcome.name = std::move(name);
+  PropertyFinding finding;
+  finding.name = std::move(name);
   FailureMap map(shape);
   const int64_t parts = std::max<int64_t>(1, std::ssize(got) / std::max<int64_t>(1, NumElements(shape)));
   std::string first;
   for (int64_t i = 0; i < std::ssize(got); ++i) {
     const double permitted = tolerance.empty() ? 0 : tolerance[i];
     const double margin = Margin(expected[i], got[i], permitted);
-    outcome.margin = std::max(outcome.margin, margin);
+    finding.margin = std::max(finding.margin, margin);
     if (margin <= 1) continue;
     if (first.empty()) {
       first = fmt::format("element {}{} is {:.17g}, expected {:.17g}", IndexText(shape, i / parts),
@@ -45,9 +45,9 @@ PropertyOutcome CheckProperty(std::string name, const Shape& shape, std::span<co
     }
     map.Add(i / parts);
   }
-  outcome.broken = map.count();
-  if (outcome.broken > 0) outcome.where = first + "; " + map.Text();
-  return outcome;
+  finding.broken = map.count();
+  if (finding.broken > 0) finding.where = first + "; " + map.Text();
+  return finding;
 }
 
 }  // namespace assay

@@ -12,7 +12,7 @@
 
 namespace assay {
 
-struct PropertyOutcome {
+struct PropertyFinding {
   std::string name;  // of the relation
   bool claimed = false;
   int64_t broken = 0;  // elements
@@ -25,7 +25,7 @@ struct PropertyOutcome {
 
 // One number per element of `shape`, or two for complex ones. NaN equals NaN, signed zeros are equal, tolerances may be
 // infinite; none at all: values are equal. Precondition: as many values as expectations.
-PropertyOutcome CheckProperty(std::string name, const Shape& shape, std::span<const double> expected,
+PropertyFinding CheckProperty(std::string name, const Shape& shape, std::span<const double> expected,
                               std::span<const double> tolerance, std::span<const double> got);
 
 }  // namespace assay

@@ -81,7 +81,7 @@ struct JudgeInputs {
   // A weaker arithmetic that explains failing values; the rules are in harness/judge/hypotheses/README.md. Set by
   // Trial::FindWeakerArithmetics in a run, by check_case.cc for a user's tensors.
   std::optional<WeakerArithmetic> weaker_arithmetic;
-  std::vector<PropertyOutcome> properties;  // relations to other executions
+  std::vector<PropertyFinding> properties;  // relations to other executions
   Contract declared, required;
   std::optional<MutationPower> power;  // none: not measured
 };

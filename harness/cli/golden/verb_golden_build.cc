@@ -15,38 +15,38 @@
 namespace assay::cli {
 namespace {
 
-enum class BuildOutcome : uint8_t { kPresent, kComputed, kReplaced, kFailed };
+enum class BuildState : uint8_t { kPresent, kComputed, kReplaced, kFailed };
 
 struct BuildResult {
-  BuildOutcome outcome;
+  BuildState state;
   std::string message;  // what was damaged, or what failed
 };
 
 BuildResult BuildOutput(const PreparedCase& data, size_t output, const GoldenKey& key, const GoldenStore& store) {
   const auto stored = store.Load(key);
-  if (stored && *stored) return {BuildOutcome::kPresent, ""};
+  if (stored && *stored) return {BuildState::kPresent, ""};
   const Golden golden = data.op->ComputeGolden(data.problem, output, data.inputs, key.tier);
   if (auto saved = store.Save(key, golden); !saved) {
-    return {BuildOutcome::kFailed, fmt::format("golden store: {}", saved.error().message)};
+    return {BuildState::kFailed, fmt::format("golden store: {}", saved.error().message)};
   }
-  if (stored) return {BuildOutcome::kComputed, ""};
-  return {BuildOutcome::kReplaced,
+  if (stored) return {BuildState::kComputed, ""};
+  return {BuildState::kReplaced,
           fmt::format("golden store: {}; the value was computed anew and the file replaced", stored.error().message)};
 }
 
-// Builds the golden values of all outputs and returns the most notable outcome.
+// Builds the golden values of all outputs and returns the most notable state.
 BuildResult BuildOne(const BoundCase& bound, const std::string& tier, const GoldenStore& store) {
   const auto data = PrepareInputs(bound);
-  if (!data) return {BuildOutcome::kFailed, data.error().message};
-  BuildResult worst{BuildOutcome::kPresent, ""};
+  if (!data) return {BuildState::kFailed, data.error().message};
+  BuildResult worst{BuildState::kPresent, ""};
   for (size_t output = 0; output < data->outputs.size(); ++output) {
     BuildResult one = BuildOutput(*data, output, KeyOf(*data, output, ChooseTier(tier, data->problem)), store);
-    if (one.outcome > worst.outcome) worst = std::move(one);
+    if (one.state > worst.state) worst = std::move(one);
   }
   return worst;
 }
 
-// Outcomes as they come, from several threads.
+// States as they come, from several threads.
 class BuildTally {
  public:
   BuildTally(const std::vector<SharedCase>& cases, Progress::Mode mode)
@@ -55,12 +55,12 @@ class BuildTally {
   void Add(size_t i, const BuildResult& result) {
     const std::string id = cases_[i]->problem.spec.Id();
     const std::lock_guard lock(mutex_);
-    ++counts_[static_cast<size_t>(result.outcome)];
+    ++counts_[static_cast<size_t>(result.state)];
     ++done_;
     if (!result.message.empty()) notes_.push_back(fmt::format("{}: {}", id, result.message));
-    progress_.Update(done_, Count(BuildOutcome::kFailed), id);
+    progress_.Update(done_, Count(BuildState::kFailed), id);
   }
-  size_t Count(BuildOutcome outcome) const { return counts_[static_cast<size_t>(outcome)]; }
+  size_t Count(BuildState state) const { return counts_[static_cast<size_t>(state)]; }
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
@@ -78,14 +78,14 @@ int BuildAll(const GoldenOptions& options, const std::vector<SharedCase>& cases,
   ForEachCase(
       cases, [&](size_t i) { tally.Add(i, BuildOne(*cases[i], options.run.tier, store)); },
       [&](size_t i, const std::string& why) {
-        tally.Add(i, {BuildOutcome::kFailed, why});
+        tally.Add(i, {BuildState::kFailed, why});
       });
   for (const std::string& note : tally.notes()) Note(note);
-  const size_t failed = tally.Count(BuildOutcome::kFailed);
+  const size_t failed = tally.Count(BuildState::kFailed);
   Print(fmt::format("{}: {}, {} computed, {} there already, {} damaged and computed again, {} failed; {:.1f} s\n",
                     store.root().string(), Counted(static_cast<int64_t>(cases.size()), "case"),
-                    tally.Count(BuildOutcome::kComputed), tally.Count(BuildOutcome::kPresent),
-                    tally.Count(BuildOutcome::kReplaced), failed, time.Seconds()));
+                    tally.Count(BuildState::kComputed), tally.Count(BuildState::kPresent),
+                    tally.Count(BuildState::kReplaced), failed, time.Seconds()));
   return failed > 0 ? kExitHarness : kExitOk;
 }
 

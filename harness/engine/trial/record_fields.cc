@@ -44,7 +44,7 @@ std::string TwinText(const Shape& shape, const std::vector<TwinResult>& twins) {
   return text;
 }
 
-void SetStatistic(Record& record, const StatisticOutcome& statistic) {
+void SetStatistic(Record& record, const StatisticFinding& statistic) {
   if (!statistic.applicable) return;
   record.effective_bits = statistic.effective_bits;
   record.bias_z = statistic.bias_z;

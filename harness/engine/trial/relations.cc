@@ -69,7 +69,7 @@ class Runner {
   Call<std::optional<Outputs>> ExecuteOther(const Relation& relation, const std::vector<Tensor>& inputs);
   Call<Outputs> Execute(const PreparedPlan& plan, const std::vector<Tensor>& inputs);
   Call<void> Repeat();
-  void JudgeRepetition(Outputs again, std::vector<PropertyOutcome>& outcomes);
+  void JudgeRepetition(Outputs again, std::vector<PropertyFinding>& findings);
   bool IsOfCase(const ImplementationInfo& info) const;
 
   const RelationRequest& request_;
@@ -145,37 +145,37 @@ Call<void> Runner::Try(const Relation& relation, size_t number) {
     if (!*outputs) return {};
     other->values = (**outputs)[number].ToDoubles();
   }
-  PropertyOutcome outcome = CheckProperty(relation.name, shape, other->expected, other->tolerance, other->values);
-  outcome.claimed = IsClaimed(relation.claim, request_.attempt.contract, data.inputs[0].dtype());
-  findings_.outputs[number].observed.properties.push_back(std::move(outcome));
+  PropertyFinding finding = CheckProperty(relation.name, shape, other->expected, other->tolerance, other->values);
+  finding.claimed = IsClaimed(relation.claim, request_.attempt.contract, data.inputs[0].dtype());
+  findings_.outputs[number].observed.properties.push_back(std::move(finding));
   return {};
 }
 
 // After other data and shapes, and in a full effort under load: the case's own bits again.
 Call<void> Runner::Repeat() {
-  std::vector<PropertyOutcome> outcomes(findings_.outputs.size());
-  for (PropertyOutcome& outcome : outcomes) outcome.name = "repeat";
-  const auto all_hold = [&] { return std::ranges::all_of(outcomes, &PropertyOutcome::Holds); };
+  std::vector<PropertyFinding> findings(findings_.outputs.size());
+  for (PropertyFinding& finding : findings) finding.name = "repeat";
+  const auto all_hold = [&] { return std::ranges::all_of(findings, &PropertyFinding::Holds); };
   std::optional<HostLoad> load;
   if (request_.effort == RelationEffort::kAll) load.emplace();
   for (int i = 0; i < (load ? kLoadedRepetitions : 1) && all_hold(); ++i) {
     auto again = Execute(request_.plan, request_.data().inputs);
     if (!again) return tl::unexpected(again.error());
-    JudgeRepetition(*std::move(again), outcomes);
+    JudgeRepetition(*std::move(again), findings);
   }
-  for (size_t k = 0; k < outcomes.size(); ++k) {
-    findings_.outputs[k].observed.properties.push_back(std::move(outcomes[k]));
+  for (size_t k = 0; k < findings.size(); ++k) {
+    findings_.outputs[k].observed.properties.push_back(std::move(findings[k]));
   }
   return {};
 }
 
-void Runner::JudgeRepetition(Outputs again, std::vector<PropertyOutcome>& outcomes) {
+void Runner::JudgeRepetition(Outputs again, std::vector<PropertyFinding>& findings) {
   const PreparedCase& data = request_.data();
   for (size_t k = 0; k < again.size(); ++k) {
     const Tensor& first = request_.attempt.outputs[k];
     if (SameBits(again[k], first)) continue;
     const PreparedOutput& of = data.outputs[k];
-    outcomes[k] = CheckProperty("repeat", data.problem.outputs[k].shape, first.ToDoubles(), {}, again[k].ToDoubles());
+    findings[k] = CheckProperty("repeat", data.problem.outputs[k].shape, first.ToDoubles(), {}, again[k].ToDoubles());
     JudgeInputs& observed = findings_.outputs[k].observed;
     observed.bits_equal = false;  // Decide knows what det=yes asks for
     observed.runs.push_back(JudgeOutput(
@@ -221,17 +221,17 @@ Call<void> RunRelations(const RelationRequest& request, Findings& findings) {
   return Runner(request, findings).Run();
 }
 
-std::string PropertiesText(const std::vector<PropertyOutcome>& properties) {
+std::string PropertiesText(const std::vector<PropertyFinding>& properties) {
   std::string text;
-  for (const PropertyOutcome& p : properties) {
+  for (const PropertyFinding& p : properties) {
     text += fmt::format("{}{}={}", text.empty() ? "" : ";", p.name, p.Holds() ? "yes" : "no");
   }
   return text;
 }
 
-std::string BreaksText(const std::vector<PropertyOutcome>& properties) {
+std::string BreaksText(const std::vector<PropertyFinding>& properties) {
   std::string text;
-  for (const PropertyOutcome& p : properties) {
+  for (const PropertyFinding& p : properties) {
     if (!p.Holds()) text += fmt::format("{}{}: {}", text.empty() ? "" : " | ", p.name, p.where);
   }
   return text;

@@ -43,8 +43,8 @@ struct RelationRequest {
 Call<void> RunRelations(const RelationRequest& request, Findings& findings);
 
 // "batch1=yes;columns=no", and what broke: "columns: element [0,1] is ...".
-std::string PropertiesText(const std::vector<PropertyOutcome>& properties);
-std::string BreaksText(const std::vector<PropertyOutcome>& properties);
+std::string PropertiesText(const std::vector<PropertyFinding>& properties);
+std::string BreaksText(const std::vector<PropertyFinding>& properties);
 
 // Follows how far implementations of one case lie apart in one of its outputs: the largest |a - b| / (T_a + T_b) of
 // each two. None of them can break this alone without breaking its own bound, so it is a property.

@@ -60,13 +60,13 @@ class Calibration {
         layout_(got.shape(), parts_),
         strata_(layout_) {}
 
-  void Run(StatisticOutcome& outcome) {
+  void Run(StatisticFinding& finding) {
     MeasureScales();
     if (scales_[0] == 0) return;
     SearchLargest();
-    outcome.self_margin = largest_.value / kSelfThreshold;
+    finding.self_margin = largest_.value / kSelfThreshold;
     if (largest_.value <= kSelfThreshold) return;
-    outcome.self_reason = fmt::format(
+    finding.self_reason = fmt::format(
         "element {} is {:.3g} times as far off as the implementation's other results there usually are (above {:g})",
         IndexText(got_.shape(), largest_.where / parts_), largest_.value, kSelfThreshold);
   }
@@ -203,10 +203,10 @@ class Calibration {
 }  // namespace
 
 void CalibrateOnItself(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
-                       StatisticOutcome& outcome) {
+                       StatisticFinding& finding) {
   // Errors that a row shares are large in whole rows of a correct implementation.
   if (judge.bound().statistic.shared) return;
-  Calibration(judge, got, chunks).Run(outcome);
+  Calibration(judge, got, chunks).Run(finding);
 }
 
 }  // namespace assay

@@ -38,56 +38,56 @@ std::string DescribeExtremes(const ElementJudge& judge, const Tensor& got, const
       outliers.extremes.Text(of_sample));
 }
 
-void AddReason(StatisticOutcome& outcome, const std::string& reason) {
-  if (!outcome.reason.empty() && !reason.empty()) outcome.reason += "; ";
-  outcome.reason += reason;
+void AddReason(StatisticFinding& finding, const std::string& reason) {
+  if (!finding.reason.empty() && !reason.empty()) finding.reason += "; ";
+  finding.reason += reason;
 }
 
 // Single values, and where they cluster. A row that shares its errors exceeds any level as a whole: no scan.
 void JudgeOutliers(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks, bool of_sample,
-                   StatisticOutcome& outcome) {
+                   StatisticFinding& finding) {
   const Outliers outliers = FindOutliers(judge, got, chunks);
-  outcome.outliers = outliers.count;
-  outcome.furthest = outliers.worst;
-  outcome.reason = DescribeExtremes(judge, got, outliers, of_sample);
+  finding.outliers = outliers.count;
+  finding.furthest = outliers.worst;
+  finding.reason = DescribeExtremes(judge, got, outliers, of_sample);
   if (judge.bound().statistic.shared) return;
   const int parts = IsComplex(got.dtype()) ? 2 : 1;
-  outcome.cluster = outliers.count > kMostScanned ? WholeCluster(got.shape(), parts, outliers.count)
+  finding.cluster = outliers.count > kMostScanned ? WholeCluster(got.shape(), parts, outliers.count)
                                                   : WorstCluster(got.shape(), parts, outliers.values);
-  outcome.margin = std::max(outcome.margin, outcome.cluster.margin);
-  if (outcome.cluster.margin <= 1) return;
-  AddReason(outcome,
-            fmt::format("{} of {} values beyond {:g} standard deviations lie in {}, limit {}", outcome.cluster.count,
-                        outcome.outliers, kOutlierLevel, outcome.cluster.where, outcome.cluster.limit));
+  finding.margin = std::max(finding.margin, finding.cluster.margin);
+  if (finding.cluster.margin <= 1) return;
+  AddReason(finding,
+            fmt::format("{} of {} values beyond {:g} standard deviations lie in {}, limit {}", finding.cluster.count,
+                        finding.outliers, kOutlierLevel, finding.cluster.where, finding.cluster.limit));
 }
 
 // A whole tensor whose errors lean to one side, each of them within what roundings may be.
-void JudgeBias(const ElementJudge& judge, double sum, int64_t finite, StatisticOutcome& outcome) {
+void JudgeBias(const ElementJudge& judge, double sum, int64_t finite, StatisticFinding& finding) {
   const Bias bias = MeasureBias(judge, sum, finite);
-  outcome.bias_margin = bias.margin;
-  outcome.margin = std::max(outcome.margin, bias.margin);
+  finding.bias_margin = bias.margin;
+  finding.margin = std::max(finding.margin, bias.margin);
   if (bias.margin <= 1) return;
-  AddReason(outcome, fmt::format("errors lean {} zero by {:.3g} standard deviations in the mean over {} values, limit "
+  AddReason(finding, fmt::format("errors lean {} zero by {:.3g} standard deviations in the mean over {} values, limit "
                                  "{:.3g} of roundings to nearest",
                                  bias.lean < 0 ? "toward" : "away from", std::fabs(bias.lean), finite, bias.limit));
 }
 
 // Results that end in too many zeros, however small their errors are. A share of how many may is no measure of errors:
 // it counts where it fails.
-void JudgeGranularity(const ElementJudge& judge, const Tensor& got, StatisticOutcome& outcome) {
-  outcome.granularity = MeasureGranularity(judge, got);
-  if (outcome.granularity.margin <= 1) return;
-  outcome.margin = std::max(outcome.margin, outcome.granularity.margin);
-  AddReason(outcome, outcome.granularity.Text());
+void JudgeGranularity(const ElementJudge& judge, const Tensor& got, StatisticFinding& finding) {
+  finding.granularity = MeasureGranularity(judge, got);
+  if (finding.granularity.margin <= 1) return;
+  finding.margin = std::max(finding.margin, finding.granularity.margin);
+  AddReason(finding, finding.granularity.Text());
 }
 
-void JudgeGroups(const GroupFinding& group, const Tensor& got, StatisticOutcome& outcome) {
-  outcome.group = group;
-  outcome.margin = std::max(outcome.margin, group.margin);
-  if (group.members > 0) outcome.group_where = GroupText(got.shape(), IsComplex(got.dtype()) ? 2 : 1, group);
+void JudgeGroups(const GroupFinding& group, const Tensor& got, StatisticFinding& finding) {
+  finding.group = group;
+  finding.margin = std::max(finding.margin, group.margin);
+  if (group.members > 0) finding.group_where = GroupText(got.shape(), IsComplex(got.dtype()) ? 2 : 1, group);
   if (group.margin <= 1) return;
-  AddReason(outcome, fmt::format("{} has errors of {:.3g} standard deviations in the mean over {} values, limit {:.3g}",
-                                 outcome.group_where, group.rms, group.members, group.rms / group.margin));
+  AddReason(finding, fmt::format("{} has errors of {:.3g} standard deviations in the mean over {} values, limit {:.3g}",
+                                 finding.group_where, group.rms, group.members, group.rms / group.margin));
 }
 
 }  // namespace
@@ -102,30 +102,30 @@ bool StatisticFits(const FillSpec& fill, const StatisticModel& model) {
   return IsRandomLike(fill) || (fill.kind == FillKind::kTosa && model.lean);
 }
 
-StatisticOutcome JudgeStatistic(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
+StatisticFinding JudgeStatistic(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
                                 const ChunkTotals& total, GroupSums* groups, bool of_sample) {
-  StatisticOutcome outcome;
-  outcome.applicable = total.finite > 0;
-  if (!outcome.applicable) return outcome;
+  StatisticFinding finding;
+  finding.applicable = total.finite > 0;
+  if (!finding.applicable) return finding;
   const auto n = static_cast<double>(total.finite);
   const auto& sum = total.sum;
-  outcome.sum_r2 = sum[kSumR2];
-  outcome.max_r = std::sqrt(total.max[kMaxR2]);
-  outcome.sigma_acc_rms = std::sqrt(sum[kSumSigma2] / n);
-  outcome.effective_bits = EffectiveBits(sum[kSumE2] / n, sum[kSumUlp2] / n, sum[kSumSigma2] / n, judge.params().u_acc);
-  outcome.bias_z = sum[kSumBias] / std::sqrt(n);
-  outcome.margin = outcome.max_r / kElementThreshold;
-  if (outcome.max_r > kOutlierLevel) JudgeOutliers(judge, got, chunks, of_sample, outcome);
-  if (judge.bound().statistic.lean) JudgeBias(judge, sum[kSumBias], total.finite, outcome);
-  if (judge.bound().statistic.partial_sums) JudgeGranularity(judge, got, outcome);
-  if (groups != nullptr) JudgeGroups(groups->Worst(), got, outcome);
+  finding.sum_r2 = sum[kSumR2];
+  finding.max_r = std::sqrt(total.max[kMaxR2]);
+  finding.sigma_acc_rms = std::sqrt(sum[kSumSigma2] / n);
+  finding.effective_bits = EffectiveBits(sum[kSumE2] / n, sum[kSumUlp2] / n, sum[kSumSigma2] / n, judge.params().u_acc);
+  finding.bias_z = sum[kSumBias] / std::sqrt(n);
+  finding.margin = finding.max_r / kElementThreshold;
+  if (finding.max_r > kOutlierLevel) JudgeOutliers(judge, got, chunks, of_sample, finding);
+  if (judge.bound().statistic.lean) JudgeBias(judge, sum[kSumBias], total.finite, finding);
+  if (judge.bound().statistic.partial_sums) JudgeGranularity(judge, got, finding);
+  if (groups != nullptr) JudgeGroups(groups->Worst(), got, finding);
   if (judge.bound().statistic.shared_row) {
-    outcome.shared_row = JudgeSharedRows(judge, got);
-    outcome.margin = std::max(outcome.margin, outcome.shared_row.margin);
-    if (outcome.shared_row.margin > 1) AddReason(outcome, outcome.shared_row.Text(got.shape()));
+    finding.shared_row = JudgeSharedRows(judge, got);
+    finding.margin = std::max(finding.margin, finding.shared_row.margin);
+    if (finding.shared_row.margin > 1) AddReason(finding, finding.shared_row.Text(got.shape()));
   }
-  CalibrateOnItself(judge, got, chunks, outcome);
-  return outcome;
+  CalibrateOnItself(judge, got, chunks, finding);
+  return finding;
 }
 
 }  // namespace assay

@@ -19,7 +19,7 @@
 
 namespace assay {
 
-struct StatisticOutcome {
+struct StatisticFinding {
   bool applicable = false;  // needs a sigma plane and a contract whose errors behave like independent roundings
   double sum_r2 = 0, max_r = 0;
   int64_t furthest = -1;  // the value with max_r, where that is beyond kOutlierLevel
@@ -55,7 +55,7 @@ bool StatisticApplies(const ElementJudge& judge, bool even_if_stagnating = false
 bool StatisticFits(const FillSpec& fill, const StatisticModel& model);
 
 // `groups` may be null: no group is tested then. `of_sample`: as of FailureMap::Text.
-StatisticOutcome JudgeStatistic(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
+StatisticFinding JudgeStatistic(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
                                 const ChunkTotals& total, GroupSums* groups, bool of_sample);
 
 // The error of every part of an output against the median of its own: sigma_i^2 and the variance of the output's
@@ -64,6 +64,6 @@ StatisticOutcome JudgeStatistic(const ElementJudge& judge, const Tensor& got, co
 // scale. Zeros of no terms, which nothing rounds, do not count. The largest is sought in the chunks with the largest r.
 // Sets self_margin and self_reason.
 void CalibrateOnItself(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
-                       StatisticOutcome& outcome);
+                       StatisticFinding& finding);
 
 }  // namespace assay

@@ -100,7 +100,7 @@ class FormulaCauses {
   void Find() {
     for (const Form& form : FormsOf(result_.problem, result_.inputs, result_.got)) {
       if (IsOver()) return;
-      const WrongResult as = As(result_, *form.op, form.problem, form.inputs, form.got);
+      const WrongResult as = TakeAsResultOf(result_, *form.op, form.problem, form.inputs, form.got);
       if (form.text.empty()) {
         TryChangesOf(as);
         continue;
@@ -168,7 +168,7 @@ void FindTwoMistakes(const WrongResult& result, FoundCauses& causes) {
   for (const CaseChange& first : ListChanges(result.op, result.problem)) {
     const std::optional<CaseOfMistake> made = MakeMistake(result, first);
     if (!made) continue;
-    const WrongResult as = As(result, result.op, made->problem, made->inputs, result.got);
+    const WrongResult as = TakeAsResultOf(result, result.op, made->problem, made->inputs, result.got);
     const NearElements near(as);
     const formula::Graph whole = GraphOf(as);
     for (CaseChange second : first.key.empty() ? usual : ListFormulaChanges(result.op, made->problem, first.key)) {
@@ -196,7 +196,7 @@ void FindTwoPlaces(const WrongResult& result, FoundCauses& causes) {
     if (first.user != -1) continue;
     const auto op = dynamic_cast<const FormulaOperator&>(result.op).WithChange(first);
     if (++tried > kMostFirst) return;
-    const WrongResult as = As(result, *op, result.problem, result.inputs, result.got);
+    const WrongResult as = TakeAsResultOf(result, *op, result.problem, result.inputs, result.got);
     const formula::Graph changed = GraphOf(as);
     const std::vector<formula::GraphChange> further = formula::ListGraphChanges(changed);
     result.work->Spend(EstimateSecondsOfListing(changed, further.size()));
@@ -216,7 +216,7 @@ void FindTwoPlacesOfForm(const WrongResult& result, FoundCauses& causes) {
   if (!IsSmall(result.problem) || result.work->IsOver()) return;
   if (dynamic_cast<const FormulaOperator*>(&result.op) != nullptr) return FindTwoPlaces(result, causes);
   if (const auto form = OwnFormOf(result.problem, result.inputs, result.got))
-    FindTwoPlaces(As(result, *form->op, form->problem, form->inputs, form->got), causes);
+    FindTwoPlaces(TakeAsResultOf(result, *form->op, form->problem, form->inputs, form->got), causes);
 }
 
 }  // namespace

@@ -14,8 +14,8 @@
 
 namespace assay {
 
-WrongResult As(const WrongResult& result, const Operator& op, const Problem& problem, const std::vector<Tensor>& inputs,
-               const std::vector<Tensor>& got) {
+WrongResult TakeAsResultOf(const WrongResult& result, const Operator& op, const Problem& problem,
+                           const std::vector<Tensor>& inputs, const std::vector<Tensor>& got) {
   return {op,
           problem,
           inputs,
@@ -39,8 +39,8 @@ Reach ExplainByFormula(const WrongResult& result, const formula::Graph& whole, c
   const std::optional<formula::Graph> changed = formula::ChangeGraph(whole, change);
   if (!changed || !near.MayBeOf(formula::KeepOutput(*changed, result.output))) return Reach::kNothing;
   const auto op = dynamic_cast<const FormulaOperator&>(result.op).WithChange(change);
-  return FindReach(As(result, *op, result.problem, result.inputs, result.got), result.problem, result.inputs,
-                   &result.golden, &fit);
+  return FindReach(TakeAsResultOf(result, *op, result.problem, result.inputs, result.got), result.problem,
+                   result.inputs, &result.golden, &fit);
 } catch (const formula::FormulaError&) {
   return Reach::kNothing;  // some of its slices have another graph
 }
@@ -95,7 +95,7 @@ bool IsNear(const WrongResult& result, const Problem& problem, const std::vector
   const auto is_near = [&](const FormulaOperator& op, const Problem& as, const std::vector<Tensor>& given,
                            const std::vector<Tensor>& got) {
     const formula::Definition definition = op.DefinitionOf(as, result.output);
-    return NearElements(As(result, op, as, given, got), true).MayBeOf(definition.graph());
+    return NearElements(TakeAsResultOf(result, op, as, given, got), true).MayBeOf(definition.graph());
   };
   if (const auto* const op = dynamic_cast<const FormulaOperator*>(&result.op))
     return is_near(*op, problem, inputs, result.got);
@@ -146,12 +146,13 @@ Reach ReachOf(const WrongResult& result, const CaseChange& change) {
     const std::optional<CaseOfMistake> made = MakeMistake(result, *change.first);
     CaseChange second = change;
     second.first = nullptr;
-    return made ? ReachOf(As(result, result.op, made->problem, made->inputs, result.got), second) : Reach::kNothing;
+    return made ? ReachOf(TakeAsResultOf(result, result.op, made->problem, made->inputs, result.got), second)
+                : Reach::kNothing;
   }
   if (!change.formula) return Explain(result, change, fit);
   const bool is_formula = dynamic_cast<const FormulaOperator*>(&result.op) != nullptr;
   for (const Form& form : FormsOf(result.problem, result.inputs, result.got)) {
-    const WrongResult as = As(result, *form.op, form.problem, form.inputs, form.got);
+    const WrongResult as = TakeAsResultOf(result, *form.op, form.problem, form.inputs, form.got);
     if (form.text == change.formula->text) return FindReach(as, form.problem, form.inputs, &result.golden, &fit);
     if (!is_formula && form.text.empty())
       return ExplainByFormula(as, GraphOf(as), *change.formula, NearElements(as), fit);
@@ -165,13 +166,13 @@ namespace {
 Reach ReachOfTwoPlaces(const WrongResult& result, const CaseChange& change) {
   const auto of = [&](const WrongResult& as) {
     const auto op = dynamic_cast<const FormulaOperator&>(as.op).WithChange(*change.first->formula);
-    const WrongResult made = As(as, *op, as.problem, as.inputs, as.got);
+    const WrongResult made = TakeAsResultOf(as, *op, as.problem, as.inputs, as.got);
     ResultFit fit;
     return ExplainByFormula(made, GraphOf(made), *change.formula, NearElements(made), fit);
   };
   if (dynamic_cast<const FormulaOperator*>(&result.op) != nullptr) return of(result);
   const auto form = OwnFormOf(result.problem, result.inputs, result.got);
-  return form ? of(As(result, *form->op, form->problem, form->inputs, form->got)) : Reach::kNothing;
+  return form ? of(TakeAsResultOf(result, *form->op, form->problem, form->inputs, form->got)) : Reach::kNothing;
 }
 
 // Whether a narrowing that was found for one result of the kernel makes another one, too.
@@ -183,7 +184,7 @@ bool IsMadeByNarrowing(const WrongResult& other, const formula::Narrowing& narro
   };
   if (dynamic_cast<const FormulaOperator*>(&other.op) != nullptr) return is_made(other);
   const auto form = OwnFormOf(other.problem, other.inputs, other.got);
-  return !form || is_made(As(other, *form->op, form->problem, form->inputs, form->got));
+  return !form || is_made(TakeAsResultOf(other, *form->op, form->problem, form->inputs, form->got));
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 namespace assay {
 
 // Takes the result for one of another operator.
-WrongResult As(const WrongResult& result, const Operator& op, const Problem& problem, const std::vector<Tensor>& inputs,
-               const std::vector<Tensor>& got);
+WrongResult TakeAsResultOf(const WrongResult& result, const Operator& op, const Problem& problem,
+                           const std::vector<Tensor>& inputs, const std::vector<Tensor>& got);
 
 // The graph of the operator's formula. Precondition: it is one.
 formula::Graph GraphOf(const WrongResult& result);

@@ -17,22 +17,22 @@ using testing::HasSubstr;
 
 using Values = std::vector<double>;
 
-PropertyOutcome Check(const Shape& shape, const Values& expected, const Values& tolerance, const Values& got) {
+PropertyFinding Check(const Shape& shape, const Values& expected, const Values& tolerance, const Values& got) {
   return CheckProperty("p", shape, expected, tolerance, got);
 }
 
 TEST(Property, EqualValuesHoldWhateverTheirBits) {
-  const PropertyOutcome outcome = Check({4}, {1, -0.0, NAN, kInf}, {}, {1, 0, -NAN, kInf});
-  EXPECT_TRUE(outcome.Holds());
-  EXPECT_EQ(outcome.margin, 0);
-  EXPECT_EQ(outcome.where, "");
+  const PropertyFinding finding = Check({4}, {1, -0.0, NAN, kInf}, {}, {1, 0, -NAN, kInf});
+  EXPECT_TRUE(finding.Holds());
+  EXPECT_EQ(finding.margin, 0);
+  EXPECT_EQ(finding.where, "");
 }
 
 TEST(Property, TheFirstDifferenceIsNamed) {
-  const PropertyOutcome outcome = Check({2, 3}, {1, 2, 3, 4, 5, 6}, {}, {1, 2, 3, 4, 5.5, 7});
-  EXPECT_EQ(outcome.broken, 2);
-  EXPECT_EQ(outcome.margin, kInf);
-  EXPECT_THAT(outcome.where, HasSubstr("element [1,1] is 5.5, expected 5; 2 of 6 elements"));
+  const PropertyFinding finding = Check({2, 3}, {1, 2, 3, 4, 5, 6}, {}, {1, 2, 3, 4, 5.5, 7});
+  EXPECT_EQ(finding.broken, 2);
+  EXPECT_EQ(finding.margin, kInf);
+  EXPECT_THAT(finding.where, HasSubstr("element [1,1] is 5.5, expected 5; 2 of 6 elements"));
 }
 
 TEST(Property, NoNanHasASign) {
@@ -45,27 +45,27 @@ TEST(Property, OneUlpIsADifference) {
 }
 
 TEST(Property, TolerancesAreOfEachElement) {
-  const PropertyOutcome within = Check({3}, {1, 2, 3}, {0.5, 0, kInf}, {1.25, 2, NAN});
+  const PropertyFinding within = Check({3}, {1, 2, 3}, {0.5, 0, kInf}, {1.25, 2, NAN});
   EXPECT_TRUE(within.Holds());
   EXPECT_EQ(within.margin, 0.5);
-  const PropertyOutcome beyond = Check({3}, {1, 2, 3}, {0.5, 0, kInf}, {2, 2, 3});
+  const PropertyFinding beyond = Check({3}, {1, 2, 3}, {0.5, 0, kInf}, {2, 2, 3});
   EXPECT_EQ(beyond.broken, 1);
   EXPECT_EQ(beyond.margin, 2);
   EXPECT_FALSE(Check({1}, {1}, {10}, {NAN}).Holds());
 }
 
 TEST(Property, BothPartsOfAComplexElementAreOne) {
-  const PropertyOutcome outcome = Check({2}, {1, 2, 3, 4}, {}, {1, 2, 0, 0});
-  EXPECT_EQ(outcome.broken, 1);
-  EXPECT_THAT(outcome.where, HasSubstr("element [1] is 0"));
+  const PropertyFinding finding = Check({2}, {1, 2, 3, 4}, {}, {1, 2, 0, 0});
+  EXPECT_EQ(finding.broken, 1);
+  EXPECT_THAT(finding.where, HasSubstr("element [1] is 0"));
   EXPECT_THAT(Check({2}, {1, 2, 3, 4}, {}, {1, 9, 3, 4}).where, HasSubstr("element [0] (imaginary part) is 9"));
 }
 
 TEST(Property, FailsOnlyWhereClaimed) {
-  PropertyOutcome outcome = Check({1}, {1}, {}, {2});
-  EXPECT_FALSE(outcome.Fails());
-  outcome.claimed = true;
-  EXPECT_TRUE(outcome.Fails());
+  PropertyFinding finding = Check({1}, {1}, {}, {2});
+  EXPECT_FALSE(finding.Fails());
+  finding.claimed = true;
+  EXPECT_TRUE(finding.Fails());
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ JudgeInputs GoodEvidence() {
   return e;
 }
 
-PropertyOutcome Broken(bool claimed) {
+PropertyFinding Broken(bool claimed) {
   return {
       .name = "position", .claimed = claimed, .broken = 1, .margin = kInf, .where = "element [0,1] is 2, expected 1"};
 }

@@ -11,7 +11,7 @@ using testing::HasSubstr;
 TEST(RecordFields, EveryPartOfTheStatisticHasAFieldWhereItsQuestionArises) {
   OutputFindings found;
   found.observed.runs.resize(1);
-  StatisticOutcome& statistic = found.observed.runs[0].statistic;
+  StatisticFinding& statistic = found.observed.runs[0].statistic;
   statistic.applicable = true;
   Record none;
   SetMetrics(none, found);

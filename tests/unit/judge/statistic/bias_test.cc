@@ -51,11 +51,11 @@ class LeaningErrors : public testing::TestWithParam<Cutter> {};
 
 TEST_P(LeaningErrors, AreSeenInNoElementButInAll) {
   const StatisticCase c(GetParam().id, "acc=f32");
-  const StatisticOutcome right = c.Judge(RunCutting(c, {})).statistic;
+  const StatisticFinding right = c.Judge(RunCutting(c, {})).statistic;
   ASSERT_TRUE(right.applicable);
   EXPECT_LE(right.bias_margin.value_or(9), 0.5);
   EXPECT_TRUE(right.Holds());
-  const StatisticOutcome cut = c.Judge(RunCutting(c, GetParam().cutting)).statistic;
+  const StatisticFinding cut = c.Judge(RunCutting(c, GetParam().cutting)).statistic;
   EXPECT_LE(cut.max_r, kElementThreshold);
   EXPECT_LE(cut.cluster.margin, 1);
   EXPECT_LE(cut.group.margin, 1);
@@ -90,7 +90,7 @@ TEST(Bias, ManyCorrectSumsLeanLittle) {
       const StatisticCase c(fmt::format("{}/fill={}/seed=0", form, fill), contract);
       for (const Schedule& schedule : {Schedule{}, Schedule{.order = Order::kPairwise, .fma = true}}) {
         const Arithmetic unit = ArithmeticOf(c.contract);
-        const StatisticOutcome s =
+        const StatisticFinding s =
             c.Judge(c.problem.spec.op == "conv"     ? RunConv(c.problem, c.inputs, schedule, unit, Padding::kSkipped)
                     : c.problem.spec.op == "reduce" ? RunReduce(c.problem, c.inputs, schedule, unit)
                                                     : RunMatmul(c.problem, c.inputs, schedule, unit))
@@ -162,7 +162,7 @@ TEST_P(CommonAddend, MayErrAlikeInAllOfItsSums) {
     const std::vector<double> right = c.problem.spec.op == "conv"
                                           ? RunConv(c.problem, c.inputs, Schedule{}, unit, Padding::kSkipped)
                                           : RunMatmul(c.problem, c.inputs, Schedule{}, unit);
-    const StatisticOutcome judged = c.Judge(right).statistic;
+    const StatisticFinding judged = c.Judge(right).statistic;
     ASSERT_TRUE(judged.bias_margin);
     EXPECT_LE(*judged.bias_margin, 1) << seed;
     c.bound.statistic.shared_addends = 0;

@@ -29,12 +29,12 @@ TEST(Granularity, OutputsOfTooFewBitsAreSeen) {
     const bool attention = c.problem.spec.op == "attention";
     const std::vector<double> right = attention ? RunAttention(c.problem, c.inputs, c.contract, AllAttentionForms(0)[0])
                                                 : RunMatmul(c.problem, c.inputs, AllSchedules(0)[0], {});
-    const StatisticOutcome holds = c.Judge(right).statistic;
+    const StatisticFinding holds = c.Judge(right).statistic;
     ASSERT_TRUE(holds.applicable) << id;
     EXPECT_LT(holds.granularity.margin, 0.75) << id;
     EXPECT_GT(holds.granularity.results, 0) << id;
     for (const int bits : {11, 17, 19, 20}) {
-      const StatisticOutcome fails = c.Judge(NearestOf(right, bits)).statistic;
+      const StatisticFinding fails = c.Judge(NearestOf(right, bits)).statistic;
       EXPECT_GT(fails.granularity.margin, 1) << id << " " << bits;
       EXPECT_EQ(fails.granularity.zeros, 24 - bits) << id;
       EXPECT_THAT(fails.reason, testing::HasSubstr(fmt::format("end in {} zero bits", 24 - bits)));
@@ -50,7 +50,7 @@ TEST(Granularity, SumsThatCancelAndIntegersAreNone) {
         "matmul/bf16-bf16-f32/m=16,n=16,k=1/fill=normal/seed=4"}) {
     const StatisticCase c(id, "acc=f32");
     for (const Schedule& schedule : AllSchedules(1)) {
-      const StatisticOutcome holds = c.Judge(RunMatmul(c.problem, c.inputs, schedule, {})).statistic;
+      const StatisticFinding holds = c.Judge(RunMatmul(c.problem, c.inputs, schedule, {})).statistic;
       EXPECT_LE(holds.granularity.margin, 1) << id << " " << holds.granularity.Text();
     }
   }

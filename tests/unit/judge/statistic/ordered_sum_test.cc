@@ -34,10 +34,10 @@ TEST(OrderedSums, OfTheFirstOutputOfAPrimeAreLegal) {
   for (int seed = 0; seed < 40; ++seed) {
     const StatisticCase c(fmt::format("fft/c64/kind=c2c,n=1009/fill=near_one/seed={}", seed),
                           seed % 2 == 0 ? "acc=f32;alg=fft" : "acc=f32;alg=bluestein");
-    const StatisticOutcome outcome = c.Judge(WithSummedFirst(c)).statistic;
-    ASSERT_TRUE(outcome.applicable);
-    EXPECT_LE(outcome.margin, 1) << seed << " " << outcome.reason;
-    largest = std::max(largest, outcome.margin);
+    const StatisticFinding finding = c.Judge(WithSummedFirst(c)).statistic;
+    ASSERT_TRUE(finding.applicable);
+    EXPECT_LE(finding.margin, 1) << seed << " " << finding.reason;
+    largest = std::max(largest, finding.margin);
     EXPECT_FALSE(Holds(c.Judge(WithSummedFirst(c, 500)))) << seed;
   }
   fmt::print("first outputs of 40 transforms: largest margin {:.3f}\n", largest);

@@ -19,10 +19,10 @@ void ExpectNoSuspect(const StatisticCase& c) {
   for (const Schedule& schedule : AllSchedules(1)) {
     for (const Padding padding : {Padding::kSkipped, Padding::kMultiplied}) {
       const auto got = RunConv(c.problem, c.inputs, schedule, ArithmeticOf(c.contract), padding);
-      const StatisticOutcome outcome = c.Judge(got).statistic;
-      ASSERT_TRUE(outcome.self_margin);
-      EXPECT_GT(*outcome.self_margin, 0.1) << "the scale is that of the errors";  // the largest is above a tenth of 10
-      EXPECT_LE(*outcome.self_margin, 1) << c.problem.spec.Id() << ": " << outcome.self_reason;
+      const StatisticFinding finding = c.Judge(got).statistic;
+      ASSERT_TRUE(finding.self_margin);
+      EXPECT_GT(*finding.self_margin, 0.1) << "the scale is that of the errors";  // the largest is above a tenth of 10
+      EXPECT_LE(*finding.self_margin, 1) << c.problem.spec.Id() << ": " << finding.self_reason;
     }
   }
 }
