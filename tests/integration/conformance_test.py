@@ -13,9 +13,6 @@ from own_folder import OwnFolder
 
 ASSAY, CPU = sys.argv[1:3]
 MANIFEST = pathlib.Path(__file__).resolve().parents[2] / "golden" / "manifest.json"
-# One case of each operator in a wide and a narrow type, among them an exact, a complex and a special one.
-SAMPLE = ["matmul/f64/m=67,*", "matmul/i8-i8-i32/*", "matmul/f32/m=24,*fill=special*", "attention/bf16/b=2,h=2,l=17,*",
-          "conv/f32/n=1,c=5,*", "fft/c64/kind=c2c,n=101/*", "reduce/f32-i64/*", "softmax/f16/shape=7x65/*"]
 
 
 class Base(OwnFolder):
@@ -37,10 +34,6 @@ class Sample(Base):
         self.assertEqual(sorted(i for i in listed if "/" in i), sorted(pinned["cases"]))
         self.assertEqual(pinned["tier"], "reproducible")
         self.assertEqual({i.split("/")[0] for i in pinned["cases"]}, {"matmul", "attention", "conv", "fft", "reduce", "softmax"})
-
-    def test_a_fresh_computation_gives_the_pinned_hashes(self):
-        for one in SAMPLE:
-            self.assertRegex(self.verify([one]).stdout, r"^[1-9]\d* pinned values checked, 0 wrong", one)
 
     def test_a_changed_hash_is_found(self):
         text = MANIFEST.read_text()

@@ -90,27 +90,12 @@ class Loss(Cli):
                 self.assertIn("return ASSAY_UNSUPPORTED from query instead", records[0]["reason"])
                 self.assertEqual(done.returncode, 3)
 
-    def test_a_hang_when_a_plan_is_freed_is_the_verdict_of_its_case(self):
-        done, records = self.run_cases("--case", CASE, *ON_PLUGIN, "--impl", "ok", "--no-perf", "--timeout", "1", "--retries", "0",
-                                       env={"ASSAY_MISBEHAVE": "hang_on_destroy"})
-        self.assertEqual([r["verdict"] for r in records], ["timeout"], done.stderr)
-        self.assertEqual(done.returncode, 3)
-
-    def test_a_crash_when_a_buffer_is_freed_is_the_verdict_of_its_case(self):
-        done, records = self.run_cases(*cases(2), *ON_PLUGIN, "--impl", "ok", "--no-perf",
-                                       env={"ASSAY_MISBEHAVE": "crash_on_free"})
-        self.assertEqual([r["verdict"] for r in records], ["crash"] * 2, done.stderr)
-        self.assertEqual(done.returncode, 3)
-
     def test_a_device_that_cannot_be_closed_fails_the_run(self):
-        for how, end in (("crash_on_close", "crash: the worker was killed by SIGABRT"), ("hang_on_close", "timeout: ")):
-            with self.subTest(how):
-                done, records = self.run_cases(*cases(2), *ON_PLUGIN, "--impl", "ok", "--no-perf", "--timeout", "1", out=how,
-                                               env={"ASSAY_MISBEHAVE": how})
-                self.assertEqual([r["verdict"] for r in records], ["pass"] * 2, "what it gave stands")
-                self.assertIn("failed when it was closed, after all cases: " + end, done.stderr)
-                self.assertEqual(done.returncode, 3)
-                self.assertEqual(self.assay("report", how).returncode, 3)
+        done, records = self.run_cases(*cases(2), *ON_PLUGIN, "--impl", "ok", "--no-perf", env={"ASSAY_MISBEHAVE": "crash_on_close"})
+        self.assertEqual([r["verdict"] for r in records], ["pass"] * 2, "what it gave stands")
+        self.assertIn("failed when it was closed, after all cases: crash: the worker was killed by SIGABRT", done.stderr)
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(self.assay("report", "out").returncode, 3)
 
     def test_what_crashes_again_and_again_is_set_aside(self):
         done, records = self.run_cases(*cases(9), *ON_PLUGIN, "--impl", "segfault", "--no-perf", "--set-aside-after", "3")

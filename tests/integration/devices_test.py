@@ -86,10 +86,9 @@ class AtOnce(Cli):
     def test_verdicts_and_bits_are_the_same_at_once_and_one_after_the_other(self):
         results = []
         for jobs in ("1", "4"):
-            done, records = self.run_cases("--case", CASE, "--case", OTHER_CASE, "--case",
-                                           "matmul/f32/m=8,n=8,k=4096/fill=normal/seed=0",
+            done, records = self.run_cases("--case", CASE, "--case", OTHER_CASE, "--case", "matmul/f32/m=8,n=8,k=512/fill=normal/seed=0",
                                            "--plugin", f"a={PLUGIN}", "--plugin", f"b={PLUGIN}", "--backend", "cpu,a,b", "--impl",
-                                           "naive,blocked,ok,drop_last_k,write_after,liar,segfault", "--no-perf",
+                                           "naive,blocked,ok,drop_last_k,write_after,segfault", "--no-perf",
                                            "--jobs", jobs, out=jobs)
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertTrue(any(r["failure_dir"] for r in records))

@@ -116,7 +116,6 @@ static assay_status device_open(uint32_t index, assay_device** out, assay_text* 
 static void device_close(assay_device* device) {
   (void)device;
   if (misbehaves("crash_on_close")) abort();
-  while (misbehaves("hang_on_close")) pause();
 }
 
 static int is_gone(const assay_device* device) { /* from the moment on at which somebody makes the file */
@@ -156,7 +155,6 @@ static assay_status buffer_alloc(assay_device* device, uint64_t bytes, assay_buf
 }
 static void buffer_free(assay_device* device, assay_buffer* buffer) {
   (void)device;
-  if (misbehaves("crash_on_free")) abort();
   free(buffer->bytes);
   free(buffer);
 }
@@ -204,7 +202,6 @@ static assay_status plan_create(assay_device* device, const assay_op_desc* op, c
 }
 static void plan_destroy(assay_plan* plan) {
   if (misbehaves("crash_on_destroy")) abort();
-  while (misbehaves("hang_on_destroy")) pause();
   free(plan);
 }
 static view view_of(const assay_plan* plan, int operand, const assay_tensor_arg* arg) {

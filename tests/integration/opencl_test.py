@@ -312,7 +312,7 @@ class Compiled(OpenCl):
 
 class Smoke(OpenCl):
     def test_few_cases_pass_with_every_implementation(self):
-        self.every_implementation_passes(*one_of_each_type(self.assay("list", "cases", "--suite", "smoke").stdout.split()))
+        self.every_implementation_passes(*one_of_each_type(self.assay("list", "cases", "--suite", "smoke", "--verbose").stdout))
 
     @only_full
     def test_the_smoke_suite_passes_with_every_implementation(self):

@@ -73,7 +73,7 @@ class Vulkan(OwnFolder):
 class Smoke(Vulkan):
     def test_every_implementation_holds_and_the_layer_has_nothing_to_say(self):
         """On one case of each operator and type. Without the layer, that is not looked for."""
-        cases = one_of_each_type(self.assay("list", "cases", "--suite", "smoke").stdout.split())
+        cases = one_of_each_type(self.assay("list", "cases", "--suite", "smoke", "--verbose").stdout)
         env = self.validation()
         self.every_implementation_holds(*cases, "--relations", "none", env=env)
         if env:

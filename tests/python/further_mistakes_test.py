@@ -294,7 +294,7 @@ class CausesOverShapesAndTypes(unittest.TestCase):
         self.has_cause("sum(abs(elements(x) * w)) in place of", "conv", shapes, lambda x, w: correlate(abs(x), abs(w)), ["f4"])
 
     def test_causal_masks_that_are_off_by_one(self):
-        for queries, keys in ((24, 24), (16, 33), *[(256, 256)] * FULL):
+        for queries, keys in ((16, 33), *[(24, 24), (256, 256)] * FULL):
             shapes = [[(1, 2, queries, 32), (1, 2, keys, 32), (1, 2, keys, 32)]]
             self.has_cause("a causal mask that shows one key more", "attention", shapes, lambda q, k, v: attention(q, k, v, mask=seen(q, k, 1)), causal=1)
         # The first query sees no key then.

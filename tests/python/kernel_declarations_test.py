@@ -26,14 +26,9 @@ class Declarations(Program):
 
     def test_words_that_nothing_understands_are_refused_where_they_stand(self):
         for arguments, said in (
-                ("'exp', contract='f32acc', dtypes=['float32']", "there is no type 'float32'; there are f64, f32, f16, bf16, "
-                 "e4m3, e5m2, i8, u8, i16, i32, i64, bool, c64, c128, and lists of them such as bf16-bf16-f32; did you mean "
-                 "'f32'?"),
                 ("'F.log_softmax', contract='f32acc'", "assay list ops .*; did you mean 'softmax' with log=1"),
                 ("'sofmax', contract='f32acc'", "there is no operator sofmax; assay list ops .*; did you mean 'softmax'"),
-                ("'exp', contract='f32ac'", "contract='f32ac': 'f32ac' is not a field or shortcut of a contract; known: in="),
-                ("'exp', contract='acc=f33'", "contract='acc=f33': .*f33"),
-                ("'exp'", r'assay.kernel needs contract=, which is missing; write it as in @assay.kernel\("softmax", contract=')):
+                ("'exp', contract='f32ac'", "contract='f32ac': 'f32ac' is not a field or shortcut of a contract; known: in=")):
             with self.subTest(said):
                 stderr = self.refused(f"assay.kernel({arguments})(lambda x: x)\n")
                 self.assertRegex(stderr, said)
@@ -42,6 +37,10 @@ class Declarations(Program):
     def test_words_are_refused_by_the_decorator_itself(self):
         """A run adds where they stand, as above."""
         for arguments, said in (
+                ("'exp', contract='f32acc', dtypes=['float32']", "there is no type 'float32'; there are f64, f32, f16, bf16, "
+                 "e4m3, e5m2, i8, u8, i16, i32, i64, bool, c64, c128, and lists of them such as bf16-bf16-f32; did you mean "
+                 "'f32'?"),
+                ("'exp'", r'assay.kernel needs contract=, which is missing; write it as in @assay.kernel\("softmax", contract='),
                 ("'exp', contract='f32acc', dtypes='bf16-bf17-f32'", "no type 'bf17'; .*; did you mean 'bf16'"),
                 ("'exp', contract='f32acc', dtypes=[np.float32]", "is no text; types are .*; did you mean 'f32'"),
                 ("'exp', contract='f32acc', dtypes=np.dtype('float16')", "is no text; types are .*; did you mean 'f16'"),

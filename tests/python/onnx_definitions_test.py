@@ -93,7 +93,7 @@ class Counted(Shipped):
                 wrong.add((step.op, step.opset, name, usual, default))
             return attr(step, name, usual)
         with unittest.mock.patch.object(Step, "attr", checked):
-            names = sorted(self.tests)[::1 if FULL else 4]
+            names = sorted(self.tests)[::1 if FULL else 8]
             reasons = collections.Counter(found.reason for name in names for found in node_tests.read(self.tests[name])
                                           if found.case is None)
         self.assertEqual(wrong, set())
