@@ -7,6 +7,7 @@
 
 #include "tests/faults/corpus_checks.h"
 #include "tests/faults/corpus_fixture.h"
+#include "tests/support/full.h"
 
 namespace assay {
 namespace {
@@ -94,6 +95,7 @@ TEST(Corpus, IntegerSumsInFloatAreCaught) {
       ASSERT_EQ(judged.size(), 1u) << id;
       EXPECT_EQ(judged[0].verdict, Verdict::kMismatch) << id << " " << fault << ": " << judged[0].reason;
     }
+    if (!test::kIsFull && k != 1041) continue;
     const std::vector<Judged> legal = corpus.Judge(id, "legal.");
     ASSERT_FALSE(legal.empty()) << id;
     for (const Judged& one : legal) {

@@ -8,6 +8,7 @@
 
 #include "harness/judge/hypotheses/weaker_arithmetic.h"
 #include "tests/faults/corpus_fixture.h"
+#include "tests/support/full.h"
 
 namespace assay {
 namespace {
@@ -89,12 +90,14 @@ TEST(HypothesesOfAttentionAlone, RoundedProbabilitiesWithAWrongElementAreNoClass
 
 TEST(HypothesesOfAttentionAlone, OtherFaultsAreNotNamedAfterNarrowIntermediates) {
   Corpus corpus;
-  int seen = 0;
+  int seen = 0, first = 0;  // without --full each fault has one of the cases
   for (const char* id : {kF32, kBF16, kMasked}) {
+    int turn = first++;
     const PreparedCase data = Corpus::Prepare(id);
     for (const ImplementationInfo& info : corpus.Offered(data.problem, "fault.")) {
       const auto is = [&](const char* part) { return info.name.find(part) != std::string::npos; };
       if (is("weights-in") || is("scores-in") || is("exp-to-bf16")) continue;
+      if (!test::kIsFull && turn++ % 3 != 0) continue;
       const Tensor got = corpus.Run(data.problem, data.inputs, info.name);
       if (HoldsAsDeclared(data, got)) continue;
       ++seen;
@@ -102,7 +105,7 @@ TEST(HypothesesOfAttentionAlone, OtherFaultsAreNotNamedAfterNarrowIntermediates)
       EXPECT_FALSE(found && found->field.starts_with("mid=")) << id << " " << info.name << " " << found->name;
     }
   }
-  EXPECT_GE(seen, 80);
+  EXPECT_GE(seen, test::kIsFull ? 80 : 27);
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ class Ending(Base):
                                      "--progress", "none")
                 while not any(map(children_of, children_of(process.pid))):  # the supervisor's own child
                     time.sleep(0.05)
-                time.sleep(1)
+                time.sleep(0.3)
                 process.send_signal(number)
                 stdout, stderr = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, 130, stderr)
@@ -106,7 +106,7 @@ class Ending(Base):
                 self.assertIn("hanging", self.text("summary.md"))
 
     def test_a_run_under_nohup_outlives_its_terminal(self):
-        process = self.start(*HANGING, "--timeout", "1", prepare=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process = self.start(*HANGING, "--timeout", "1", "--retries", "0", prepare=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         self.await_text(self.dir / "out/results.jsonl")
         process.send_signal(signal.SIGHUP)
         stdout, stderr = process.communicate(timeout=60)

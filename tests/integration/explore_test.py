@@ -117,7 +117,7 @@ class Explore(Base):
 
     @staticmethod
     def await_lines(path):
-        for _ in range(1200):
+        for _ in range(300):
             if path.exists() and path.stat().st_size > 0:
                 return
             time.sleep(0.05)
@@ -155,26 +155,26 @@ class Climbing(Base):
 
 class Thresholds(Climbing):
     def test_a_fault_that_begins_at_an_extent_of_no_suite_is_found_with_both_sides(self):
-        text, report = self.climb("out", "--op", "matmul", "--dtype", "f32", "--max-elements", "120000", "--impl",
+        text, report = self.climb("out", "--op", "matmul", "--dtype", "f32", "--max-elements", "30000", "--impl",
                                   "ok,quiet,turned,limited", plugin=THRESHOLD, code=1)
-        self.assertEqual(self.found(report, "ok"), [(1664, 1665, ["kernel", "verdict"])])
-        self.assertEqual(self.found(report, "quiet"), [(1664, 1665, ["verdict"])])
-        self.assertEqual(self.found(report, "turned"), [(1200, 1201, ["bits"])])
-        self.assertEqual(self.found(report, "limited"), [(777, 778, ["offer"])])
+        self.assertEqual(self.found(report, "ok"), [(416, 417, ["kernel", "verdict"])])
+        self.assertEqual(self.found(report, "quiet"), [(416, 417, ["verdict"])])
+        self.assertEqual(self.found(report, "turned"), [(300, 301, ["bits"])])
+        self.assertEqual(self.found(report, "limited"), [(194, 195, ["offer"])])
         for extent in "mk":
             for implementation in ("ok", "quiet", "turned", "limited"):
                 self.assertEqual(self.found(report, implementation, extent), [], extent)
         taken = [ladder for ladder in report["ladders"] if ladder["taken"]]
         self.assertEqual([(ladder["extent"], ladder["complete"]) for ladder in taken], [(e, True) for e in "mnk"])
-        self.assertRegex(text, r"misbehaving +ok +matmul +f32 +n +1664 \| 1665 +pass \| mismatch +kernel narrow -> wide\n")
+        self.assertRegex(text, r"misbehaving +ok +matmul +f32 +n +416 \| 417 +pass \| mismatch +kernel narrow -> wide\n")
         both = next(t for t in report["thresholds"] if t["implementation"] == "ok")
         self.assertEqual((both["before"]["kernel"], both["after"]["kernel"]), ("narrow", "wide"))
         records = {(r["case_id"], r["implementation"]): r for r in self.records("out")}
         right, wrong = (records[both[side]["case_id"], "ok"] for side in ("before", "after"))
         self.assertEqual((right["verdict"], wrong["verdict"]), ("pass", "mismatch"))
         self.assertTrue((self.dir / "out" / wrong["failure_dir"]).is_dir())
-        self.assertEqual(taken[1]["largest"], (120000 - 32 * 32) // 64)
-        self.assertLess(taken[1]["cases"], 110, "halving takes some 12 cases for each of three thresholds")
+        self.assertEqual(taken[1]["largest"], (30000 - 32 * 32) // 64)
+        self.assertLess(taken[1]["cases"], 110, "halving takes some 10 cases for each of three thresholds")
 
     def test_time_and_cases_end_it_and_say_what_is_open(self):
         text, report = self.climb("out", "--op", "matmul", "--dtype", "f32", "--cases", "24", plugin=CPU)

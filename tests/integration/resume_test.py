@@ -206,15 +206,15 @@ class Resume(Cli):
                         encoding="utf-8")
 
     def test_what_a_device_did_not_answer_once_is_asked_again(self):
-        words = ("--impl", "ok,slow_prepare", "--no-perf")
+        words = ("--impl", "ok,depends_on_column", "--no-perf")
         self.assertEqual(self.of_plugin(*words)[0].returncode, 0)
-        self.take_away("slow_prepare")
+        self.take_away("depends_on_column")
         done, records = self.of_plugin("--resume", *words, misbehave="huge_query")
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertEqual([(r["implementation"], r["verdict"]) for r in records], [("ok", "pass"), ("", "error")])
         done, records = self.of_plugin("--resume", *words)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual([(r["implementation"], r["verdict"]) for r in records], [("ok", "pass"), ("slow_prepare", "pass")])
+        self.assertEqual([(r["implementation"], r["verdict"]) for r in records], [("ok", "pass"), ("depends_on_column", "pass")])
 
     def test_the_lines_of_a_failure_that_stands_stand_beside_those_of_the_rest(self):
         words = ("--impl", "nan_result,rounds_up", "--no-perf")

@@ -17,7 +17,7 @@
  * on, and "limited" is offered below kLimited. */
 static const char* const names[] = {"ok", "quiet", "turned", "slow", "limited"};
 enum { kImplementations = sizeof names / sizeof names[0] };
-enum { kWide = 1665, kTurned = 1201, kSlow = 3001, kLimited = 778 };
+enum { kWide = 417, kTurned = 301, kSlow = 3001, kLimited = 195 };
 
 const assay_backend_api* misbehaving_backend_v1(const assay_host_info* host);
 static const assay_backend_api* original;

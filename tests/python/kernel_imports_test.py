@@ -5,6 +5,7 @@ import sys
 import textwrap
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 from kernels_test import CASE, Program
 
@@ -12,7 +13,20 @@ SIZES = [CASE.replace("257", str(n)) for n in (65, 130, 257, 300, 513, 700)]
 
 
 class Imports(Program):
-    def test_a_slow_import_is_no_timeout_of_a_call(self):
+    def test_imports_that_are_waited_for(self):
+        """Side by side, each in a folder of its own: they wait much longer than they compute."""
+        def run(name):
+            one = type(self)(name)
+            try:
+                one.setUp()
+                getattr(one, name)()
+            finally:
+                one.doCleanups()
+        with ThreadPoolExecutor() as pool:
+            for done in [pool.submit(run, name) for name in dir(self) if name.startswith("wait_")]:
+                done.result()
+
+    def wait_a_slow_import_is_no_timeout_of_a_call(self):
         """This holds where a run begins and in the worker that follows one that has ended."""
         path = self.write("""
             import os, time
@@ -108,7 +122,7 @@ class Imports(Program):
         listed = self.assay("backends", "--kernels", str(path), "--python", sys.executable, "--backend", "mine", **env).stdout
         self.assertIn("it does not see the variable MY_OWN_SWITCH, which it names", listed)
 
-    def test_an_import_that_hangs_ends_a_run_before_its_first_case(self):
+    def wait_an_import_that_hangs_ends_a_run_before_its_first_case(self):
         path = self.write("import time\ntime.sleep(1000)  # for ever\n")
         done = self.assay("run", "--kernels", str(path), "--python", sys.executable, "--import-timeout", "2",
                           "--case", CASE, "--out", "refused")
@@ -198,7 +212,7 @@ class Imports(Program):
         self.assertRegex(reason, r"SIGABRT .*; at mine\.py:16 in end: os\.abort\(\); from \S+ in deep; from \S+ in deep; "
                                  "it printed: libvendor: out of command slots ?$")
 
-    def test_one_that_hangs_in_a_later_worker_is_waited_for_once(self):
+    def wait_one_that_hangs_in_a_later_worker_is_waited_for_once(self):
         path = self.write("""
             import os, time
             mark = os.path.join(os.path.dirname(__file__), "mark")
@@ -219,7 +233,7 @@ class Imports(Program):
                 self.assertRegex(record["reason"], "the worker of mine .* did not start: importing .*mine.py did not end")
         self.assertLess(time.monotonic() - begin, 12, "each case has waited 2.5 s")
 
-    def test_a_crash_that_no_worker_could_try_again_stays_one(self):
+    def wait_a_crash_that_no_worker_could_try_again_stays_one(self):
         path = self.write("""
             import os, time
             mark = os.path.join(os.path.dirname(__file__), "mark")

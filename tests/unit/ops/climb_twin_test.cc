@@ -11,6 +11,7 @@
 
 #include "ops/binding.h"
 #include "ops/exact_code.h"
+#include "tests/support/full.h"
 #include "tests/support/operator_cases.h"
 #include "tests/support/simulate/conv.h"
 #include "tests/support/simulate/sums.h"
@@ -106,7 +107,9 @@ struct Declaration {
   std::vector<DType> narrower;
 };
 
+// Without --full each arithmetic has every second shape, and the next one the others.
 TEST(ClimbingTwin, EveryNarrowerAccumulatorIsWrongInEveryOrder) {
+  int turn = 0;
   for (const auto& [dtypes, declaration, narrower] :
        {Declaration{"f64", "acc=f64", {DType::kF32, DType::kBF16}},
         Declaration{"f32", "acc=f32", {DType::kF16, DType::kBF16}},
@@ -114,10 +117,12 @@ TEST(ClimbingTwin, EveryNarrowerAccumulatorIsWrongInEveryOrder) {
         Declaration{"f16-f16-f32", "acc=f32", {DType::kF16, DType::kBF16}},
         Declaration{"bf16-bf16-f32", "acc=f32", {DType::kF16, DType::kBF16}},
         Declaration{"bf16-bf16-f32", "acc=tc<24,8>", {DType::kF16, DType::kBF16}}}) {
+    ++turn;
     for (const char* shape :
          {"matmul m=2,n=3,k=33", "matmul m=1,n=5,k=1000", "matmul m=2,n=2,k=4096,alpha=-2,bias=1",
           "conv n=1,c=64,o=4,i=6x5,k=3x3,pad=1", "conv n=1,c=9,o=9,i=6x6,k=3x3,groups=9",
           "conv n=1,c=512,o=3,i=3x3,k=1x1,bias=1", "reduce shape=3x1000,axes=1", "reduce shape=3x20,axes=1"}) {
+      if (!kIsFull && turn++ % 2 != 0) continue;
       const std::string text = shape, op = text.substr(0, text.find(' '));
       const std::string types = op == "reduce" ? std::string(dtypes).substr(std::string(dtypes).find('-') + 1) : dtypes;
       const Problem problem = Bind(fmt::format("{}/{}/{}/fill=normal/seed=0", op, types, text.substr(op.size() + 1)));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "tests/support/full.h"
 #include "tests/support/simulate/conv.h"
 #include "tests/unit/ops/conv_judged.h"
 
@@ -29,8 +30,10 @@ TEST(ConvFftBound, HoldsForItsAlgorithm) {
         SCOPED_TRACE(id + " " + contract);
         const Judged judged(id, contract);
         const Arithmetic unit = ArithmeticOf(judged.contract);
+        uint64_t turn = seed;
         for (const int64_t tile : {0, 4, 16}) {
           for (const Divided divided : {Divided::kKernel, Divided::kSum, Divided::kResult}) {
+            if (!kIsFull && turn++ % 4 != 0) continue;
             judged.Check(RunFftConv(judged.problem, judged.inputs, tile, divided, unit), tally);
           }
         }

@@ -57,9 +57,15 @@ TwinResult Judge(const Problem& problem, const Twin& twin, const LineTransform& 
 // From a table: sines in long double would be most of the time.
 C32 Rounded(int64_t j, int64_t n) {
   static std::map<int64_t, Signal> tables;
-  Signal& table = tables[n];
-  for (int64_t i = std::ssize(table); i < n; ++i) table.push_back(RoundedTwiddle(i, n));
-  return table[static_cast<size_t>(j % n)];
+  static int64_t last = 0;  // most calls ask for the length of the call before
+  static const Signal* table = nullptr;
+  if (n != last) {
+    Signal& made = tables[n];
+    for (int64_t i = std::ssize(made); i < n; ++i) made.push_back(RoundedTwiddle(i, n));
+    table = &made;
+    last = n;
+  }
+  return (*table)[static_cast<size_t>(j % n)];
 }
 
 C32 RoundedTo(int bits, C32 root) {

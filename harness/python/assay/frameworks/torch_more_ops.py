@@ -45,34 +45,6 @@ def prelu(x, slope, *, per="element", rows=1, **_):
     return F.prelu(x, slope.reshape(-1))
 
 
-def exp(x, **_):
-    return torch.exp(x)
-
-
-def log(x, **_):
-    return torch.log(x)
-
-
-def tanh(x, **_):
-    return torch.tanh(x)
-
-
-def erf(x, **_):
-    return torch.erf(x)
-
-
-def sin(x, **_):
-    return torch.sin(x)
-
-
-def cos(x, **_):
-    return torch.cos(x)
-
-
-def rsqrt(x, **_):
-    return torch.rsqrt(x)
-
-
 def cumprod(x, **_):
     return torch.cumprod(x, -1)
 

@@ -48,12 +48,12 @@ struct SlackKey {
 using SlackReport = std::map<SlackKey, std::optional<double>>;
 
 // Executions for each output, schedule and list of types, spread over its cases.
-inline const int64_t kExecutions = (kIsFull ? 1000 : 200) * ASSAY_TEST_SEEDS;
+inline const int64_t kExecutions = (kIsFull ? 1000 : 100) * ASSAY_TEST_SEEDS;
 Findings CheckLegalExecutions(const Subject& subject, SlackReport& slack);
 
 // Executions on hard data must be accepted: ends of the range, NaN, infinities and subnormal numbers, also if these are
 // flushed and if partial results are stored.
-inline const size_t kHardCases = kIsFull ? 60 : 24;
+inline const size_t kHardCases = kIsFull ? 60 : 12;
 inline const uint64_t kExecutionsOfHardData = kIsFull ? 40 : 4;
 Findings CheckExecutionsOfHardData(const Subject& subject);
 

@@ -117,7 +117,7 @@ TEST(Bias, InfinitiesAndNaNAreNoTrials) {
   StatisticCase c("matmul/f32/m=64,n=16,k=40/fill=normal/seed=0", "acc=f32");
   for (int64_t i = 0; i < 1024; i += 2) c.golden.value[i] = i % 4 == 0 ? std::nan("") : INFINITY;
   const ElementJudge judge(c.golden, c.bound, c.contract, DType::kF32);
-  const Bias found = MeasureBias(judge, 0.9 * 512, 512);
+  const assay::Bias found = MeasureBias(judge, 0.9 * 512, 512);
   EXPECT_NEAR(found.limit, kBiasThreshold / std::sqrt(512) + *c.bound.statistic.lean, 1e-3);
   EXPECT_GT(found.margin, 1);
 }
@@ -127,7 +127,7 @@ TEST(Bias, ADrawnSampleOfALargeTensorHasNoPairsOfItsOwn) {
   const int64_t n = 1024 * 512;
   for (int64_t i = 0; i < n; ++i) c.golden.value[i] = static_cast<double>(i + 1);
   const ElementJudge judge(c.golden, c.bound, c.contract, DType::kF32);
-  const Bias found = MeasureBias(judge, 0.5 * static_cast<double>(n), n);
+  const assay::Bias found = MeasureBias(judge, 0.5 * static_cast<double>(n), n);
   EXPECT_NEAR(found.limit, kBiasThreshold / std::sqrt(n) + *c.bound.statistic.lean, 1e-3);
 }
 
@@ -136,11 +136,11 @@ TEST(Bias, EqualSumsCountOnce) {
   constexpr int64_t kValues = 64 * 16;
   constexpr double kLean = 0.5;
   const ElementJudge judge(c.golden, c.bound, c.contract, DType::kF32);
-  const Bias all = MeasureBias(judge, kLean * kValues, kValues);
+  const assay::Bias all = MeasureBias(judge, kLean * kValues, kValues);
   EXPECT_GT(all.margin, 1);
   EXPECT_NEAR(all.limit, kBiasThreshold / 32 + *c.bound.statistic.lean, 1e-3);
   for (int64_t i = 0; i < kValues; ++i) c.golden.value[i] = (i / 16 % 2 == 0 ? 1 : -1) * c.golden.value[i % 16];
-  const Bias rows = MeasureBias(judge, kLean * kValues, kValues);
+  const assay::Bias rows = MeasureBias(judge, kLean * kValues, kValues);
   EXPECT_LT(rows.margin, 1);
   EXPECT_NEAR(rows.limit, kBiasThreshold / 4 + *c.bound.statistic.lean, 0.05);
 }
@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(Bias, CommonAddend,
 TEST(Bias, OneOfManyRoundingsHardlyWidensTheLimit) {
   const StatisticCase c("matmul/f32/m=40,n=24,k=200,bias=1/fill=normal/seed=0", "acc=f32");
   const ElementJudge judge(c.golden, c.bound, c.contract, DType::kF32);
-  const Bias found = MeasureBias(judge, 0.5 * 960, 960);
+  const assay::Bias found = MeasureBias(judge, 0.5 * 960, 960);
   EXPECT_GT(found.limit, kBiasThreshold / std::sqrt(960.0) + *c.bound.statistic.lean);
   EXPECT_LT(found.limit, 1.5 * kBiasThreshold / std::sqrt(960.0) + *c.bound.statistic.lean);
 }

@@ -12,6 +12,7 @@
 #include "harness/judge/statistic/row_lean.h"
 #include "ops/formula_operator/cases.h"
 #include "ops/formula_operator/formula_operator.h"
+#include "tests/support/full.h"
 #include "tests/unit/judge/statistic/statistic_case.h"
 
 namespace assay::test::legal_rows {
@@ -280,12 +281,16 @@ void ExpectQuiet(const RowsCase& rows, const std::string& what) {
   }
 }
 
+// Without --full each length of rows has a third of the data, which begins one further for the next one.
 TEST(LegalRows, DoNotLean) {
+  int first = 0;
   for (const Formula& formula : kFormulas) {
     for (const Arithmetic& by : kAll) {
       for (const auto& [rows, n] : {std::pair(120, 2), {40, 24}, {32, 256}}) {
         if (n == 256 && by.type == std::string("f64")) continue;  // golden values take long
+        int turn = ++first;
         for (const Data& data : kData) {
+          if (!kIsFull && turn++ % 3 != 0) continue;
           ExpectQuiet(RowsCase(formula, by, rows, n, data), fmt::format("{} {} {}{}, {} of {}", formula.op, by.type,
                                                                         by.contract, formula.more, n, data.name));
         }
