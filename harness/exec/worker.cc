@@ -107,8 +107,10 @@ Call<void> Worker::StartInSandbox() {
   auto child = ChildProcess::Spawn(options_.executable, std::move(made->variables), std::move(made->folder));
   if (!child) return CallFailed(FailureKind::kHost, child.error().message);
   process_ = std::move(*child);
+  // The sandbox is assay's own work: no time that a backend is given bounds it.
   const Call<Json> entered =
-      Request("seal", {{"seal", EncodeSandbox(made->sandbox)}}, CallLimit{options_.startup_timeout_s});
+      Request("seal", {{"seal", EncodeSandbox(made->sandbox)}},
+              CallLimit{std::max(options_.startup_timeout_s, WorkerOptions().startup_timeout_s)});
   if (!entered) return tl::unexpected(entered.error());
   Reply reply(*entered);
   process_.SetWorker(static_cast<pid_t>(reply.Count("process", std::numeric_limits<pid_t>::max())));

@@ -198,10 +198,10 @@ class Ends(WithPlugins):
                                  ("ok", "ok", "ok"))
                 self.assertEqual(code, 3)
 
-    def test_a_worker_that_is_not_given_time_to_start_is_a_timeout(self):
-        code, statuses, findings = self.check(ALTERED, "--timeout", "0.001", "--only", "unload")
-        self.assertEqual((code, statuses), (3, {"unload": "timeout"}), findings)
-        self.assertIn("within 0.001 s", findings["unload"])
+    def test_too_short_a_time_is_a_timeout_of_the_check_and_not_of_the_sandbox(self):
+        code, statuses, findings = self.check(ALTERED, "--timeout", "0.001", "--only", "execute-twice", alter="hangs")
+        self.assertEqual((code, statuses), (3, {"execute-twice": "timeout"}), findings)
+        self.assertIn("check did not end within 0.001 s", findings["execute-twice"])
 
     def test_no_check_at_all_is_no_success(self):
         done = self.run_assay(ALTERED, "--only", "loads", "--skip", "loads")
