@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay check-plugin X.so: whether a plugin keeps the rules of the ABI, each in a worker process of its own. Exit
-// codes: 0 all hold, 1 one does not, 2 usage, 3 the plugin crashed or hung in a check.
+// codes: 0 all hold, 1 one does not, 2 usage, 3 the plugin crashed or hung in a check, 4 no check was left.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -67,6 +67,13 @@ int CheckPlugin(const CheckPluginOptions& options) {
   }
   auto problems = ProblemsToTry(options);
   if (!problems) return Complain(kExitUsage, problems.error().message);
+  const auto is_left = [&](const PluginCheck& check) {
+    const auto lists = [&](const auto& names) { return std::ranges::find(names, check.name) != names.end(); };
+    return (options.only.empty() || lists(options.only)) && !lists(options.skip);
+  };
+  if (std::ranges::none_of(PluginChecks(), is_left))
+    return Complain(kExitNothing,
+                    "check-plugin: --only and --skip leave no check; assay check-plugin --list names all");
   Json checks = Json::array();
   const PluginToCheck plugin{ExecutablePath(), std::filesystem::absolute(options.plugin).string(), options.timeout_s,
                              MakeSandboxRequest(options.run.backend.sandbox), *std::move(problems)};

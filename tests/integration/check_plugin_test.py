@@ -198,6 +198,16 @@ class Ends(WithPlugins):
                                  ("ok", "ok", "ok"))
                 self.assertEqual(code, 3)
 
+    def test_a_worker_that_is_not_given_time_to_start_is_a_timeout(self):
+        code, statuses, findings = self.check(ALTERED, "--timeout", "0.001", "--only", "unload")
+        self.assertEqual((code, statuses), (3, {"unload": "timeout"}), findings)
+        self.assertIn("within 0.001 s", findings["unload"])
+
+    def test_no_check_at_all_is_no_success(self):
+        done = self.run_assay(ALTERED, "--only", "loads", "--skip", "loads")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("--only and --skip leave no check", done.stderr)
+
     def test_a_process_that_does_not_end_is_found(self):
         code, statuses, findings = self.check(ALTERED, "--timeout", "2", "--only", "unload", alter="hangs-at-exit")
         self.assertEqual((code, statuses), (1, {"unload": "FAIL"}))

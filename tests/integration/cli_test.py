@@ -323,7 +323,7 @@ class BadInput(Cli):
         self.assertEqual(done.returncode, 0, done.stderr)
         before = (self.dir / "out/results.jsonl").read_bytes()
         done = self.fails(2, "contains another run", "run", "--case", CASE, "--out", "out")
-        self.assertIn("continue it with the same command and --resume", done.stderr)
+        self.assertIn("One that assay run left unfinished is continued by its command and --resume", done.stderr)
         self.assertEqual((self.dir / "out/results.jsonl").read_bytes(), before)
         (self.dir / "file").write_text("")
         self.fails(2, "output folder", "run", "--case", CASE, "--out", "file/below")

@@ -46,6 +46,8 @@ const std::vector<OtherOperator>& OtherOperators() {
       {"min_p_mask", "", {"minpsampling"}},
       {"grid_sample", "", {"gridsampler", "gridsampler2d"}},
       {"mx_mm", "", {"mxfp8mm", "mxfp6mm", "mxfp4mm", "nvfp4mm"}},
+      {"avg_pool", "", {"avgpool1d", "avgpool2d", "averagepool"}},
+      {"max_pool", "", {"maxpool1d", "maxpool2d", "maxpool2dwithindices"}},
       {"cumsum", "", {"prefixsum", "cumulativesum"}},
       {"quantize", "", {"quantizelinear", "quantizepertensor"}},
       {"dequantize", "", {"dequantizelinear"}},
@@ -113,9 +115,8 @@ const std::vector<OtherName>& SameAttributes() {
 
 // Functions that frameworks have and no operator here is. The operator whose name is nearest is another function, as
 // gelu is to glu.
-constexpr std::string_view kOtherFunctions[] = {
-    "addcmul", "atan2",        "avgpool2d", "batchnorm", "concat", "crossentropy", "digamma", "dropout",  "erfinv",
-    "glu",     "instancenorm", "lgamma",    "maxpool2d", "reglu",  "sinc",         "softmin", "transpose"};
+constexpr std::string_view kOtherFunctions[] = {"addcmul", "atan2", "digamma", "erfinv", "glu",
+                                                "lgamma",  "reglu", "sinc",    "softmin"};
 
 // Attributes whose values are written otherwise, or count otherwise.
 const std::vector<OtherName>& AkinAttributes() {

@@ -18,10 +18,10 @@ constexpr const char* kResultsFile = "results.jsonl";
 Status CheckEmpty(const fs::path& path) {
   std::error_code error;
   if (fs::exists(path / kResultsFile, error)) {
-    return UsageError(
-        fmt::format("{} contains another run (it has results.jsonl): give another --out or remove it. If it is this "
-                    "run, unfinished, continue it with the same command and --resume",
-                    path.string()));
+    return UsageError(fmt::format(
+        "{} contains another run (it has results.jsonl): give another --out or remove it. One that assay run "
+        "left unfinished is continued by its command and --resume",
+        path.string()));
   }
   const fs::directory_iterator first(path, error);
   if (error || first == fs::directory_iterator()) return {};

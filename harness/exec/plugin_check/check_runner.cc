@@ -27,8 +27,11 @@ Json EncodeSmallestFirst(const std::vector<Problem>& problems) {
 
 CheckedRule RunInWorker(const PluginToCheck& plugin, const PluginCheck& check, const Json& problems) {
   Worker worker({plugin.executable, plugin.path, plugin.timeout_s, plugin.sandbox, /*loads=*/false});
+  const auto status_of = [](const WorkerFailure& failure) {
+    return failure.kind == FailureKind::kTimeout ? "timeout" : "crash";
+  };
   Call<void> started = worker.Start();
-  if (!started) return {&check, "crash", started.error().message};
+  if (!started) return {&check, status_of(started.error()), started.error().message};
   const Json request = {
       {"plugin", plugin.path}, {"check", check.name}, {"problems", problems}, {"timeout_s", plugin.timeout_s}};
   const Call<Json> answer = worker.Request("check", request, CallLimit{plugin.timeout_s});
@@ -38,8 +41,7 @@ CheckedRule RunInWorker(const PluginToCheck& plugin, const PluginCheck& check, c
     if (reply.problem().empty()) return checked;
     return {&check, "crash", reply.problem()};
   }
-  const bool hung = answer.error().kind == FailureKind::kTimeout;
-  return {&check, hung ? "timeout" : "crash",
+  return {&check, status_of(answer.error()),
           fmt::format("{}; debug it with assay check-plugin --only {}", answer.error().message, check.name)};
 }
 

@@ -11,8 +11,8 @@ namespace assay {
 namespace {
 
 const std::vector<std::string>& Operators() {
-  static const std::vector<std::string> names = {"attention", "conv",     "exp",     "gather", "matmul",
-                                                 "reduce",    "rms_norm", "softmax", "top_k"};
+  static const std::vector<std::string> names = {"attention", "avg_pool", "conv",     "exp",     "gather", "matmul",
+                                                 "max_pool",  "reduce",   "rms_norm", "softmax", "top_k"};
   return names;
 }
 
@@ -47,6 +47,8 @@ TEST(OtherNames, OfOperatorsComeWithTheAttributesThatMakeThemTheSame) {
       {"matmull", "; did you mean 'matmul'?"},
       {"layer_normalization", ""},  // the list has none
       {"quux", ""},
+      {"AvgPool2d", "; did you mean 'avg_pool'?"},
+      {"F.max_pool1d", "; did you mean 'max_pool'?"},
       {"glu", "; glu is none of them; state its formula as an operator (ops/ADDING.md in the sources)"},
       {"torch.lgamma", "; lgamma is none of them; state its formula as an operator (ops/ADDING.md in the sources)"}};
   for (const auto& [word, hint] : hints) EXPECT_EQ(OperatorHint(word, Operators()), hint) << word;

@@ -104,7 +104,9 @@ tl::expected<ControlFinding, int> RunControl(const Profile& profile, const RunOp
   auto begun = BeginRun(RunSettings(control), PrepareRun);
   if (!begun) return tl::unexpected(begun.error());
   const LoopResult result = (*begun)->RunAll(std::move((*begun)->prepared.selection.cases));
-  if (result.interrupted) return tl::unexpected(Complain(kExitInterrupted, "interrupted in the negative control"));
+  if (result.interrupted)
+    return tl::unexpected(Complain(
+        kExitInterrupted, "interrupted in the negative control: nothing is shown; begin again with another --out"));
   if (!result.write_error.empty()) return tl::unexpected(Complain(kExitHarness, result.write_error));
   return JudgeControl(profile, result.records);
 }
