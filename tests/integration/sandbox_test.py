@@ -71,12 +71,12 @@ class Sandbox(OwnFolder):
 
     def all_fail(self, names, **more):
         """One process makes all attempts; where one of them succeeds, a process each tells which."""
-        done, records = self.attempt(",".join(names), "--no-sandbox", out="all", **more)
+        done, records = self.attempt(",".join(names), out="all", **more)
         if (done.returncode, [r["verdict"] for r in records]) == (0, ["pass"]):
             return
         for name in names:
             with self.subTest(name):
-                alone, records = self.attempt(name, "--no-sandbox", **more)
+                alone, records = self.attempt(name, **more)
                 self.assertEqual((alone.returncode, [r["verdict"] for r in records]), (0, ["pass"]), alone.stdout + alone.stderr)
         self.fail(done.stdout + done.stderr)
 

@@ -248,9 +248,9 @@ HWY_INLINE hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t 
   const auto ordinary = kIsSeenInErrors ? decidable : hn::And(hn::Le(size, largest), decidable);
 
   // Every element that can be decided lies below the format's ceiling.
-  const auto spacing = Spacing(d, y, p.ulp_scale);
-  auto ulp = hn::Max(spacing, hn::Set(d, p.ulp_floor));
-  if constexpr (kForced) ulp = hn::Min(ulp, hn::Set(d, p.ulp_ceiling));
+  auto spacing = Spacing(d, y, p.ulp_scale);
+  if constexpr (kForced) spacing = hn::Min(spacing, hn::Set(d, p.ulp_ceiling));
+  const auto ulp = hn::Max(spacing, hn::Set(d, p.ulp_floor));
   if constexpr (kPass != Pass::kPlain) Compare(d, in, p, i, value, got, e, ulp, acc);
   const auto beyond = hn::Sub(abs, Reach(d, p.reach, got, size, e));
   const auto allowed = hn::Mul(accumulated, hn::Set(d, kJudgeSlack));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of a result as pooled tests sees them.
+// The values of a result as pooled tests see them.
 #pragma once
 
 #include <algorithm>

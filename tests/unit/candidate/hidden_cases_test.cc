@@ -40,7 +40,8 @@ TEST(HiddenCases, FollowFromTheSecretAlone) {
 }
 
 TEST(HiddenCases, OtherDataOfTheSameShapes) {
-  const auto visible = Visible();
+  auto visible = Visible();
+  visible[1].requirement = "acc=f64";
   const auto hidden = WithSecretSeeds(visible, 7);
   ASSERT_EQ(hidden.size(), visible.size());
   for (size_t i = 0; i < hidden.size(); ++i) {
@@ -48,6 +49,7 @@ TEST(HiddenCases, OtherDataOfTheSameShapes) {
     CaseSpec same = hidden[i].spec;
     same.seed = visible[i].spec.seed;
     EXPECT_EQ(same, visible[i].spec);
+    EXPECT_EQ(hidden[i].requirement, visible[i].requirement);
     EXPECT_EQ(hidden[i].Bound()->problem.spec.seed, hidden[i].spec.seed);
   }
 }

@@ -133,6 +133,15 @@ TEST(Metrics, InPlacePathEqualsGeneralPath) {
   EXPECT_EQ(Bits(direct.Judge()), Bits(general.Judge()));
 }
 
+// The second of two wrong elements of a lane has the larger error. Its unit is that of the format's largest numbers,
+// however large the golden value is.
+TEST(Metrics, UlpsBeyondTheFormatAreThoseOfItsLargestNumbers) {
+  JudgedCase c({.dtype = DType::kF16, .shape = {16}});
+  c.golden.value[0] = 0x1p-10, c.SetGot(0, 0x1p-10 + 2000 * 0x1p-20);
+  c.golden.value[8] = 1e6, c.SetGot(8, 65504);
+  EXPECT_EQ(c.Judge().max_ulp_err, (1e6 - 65504) / 32);
+}
+
 TEST(Metrics, OneWrongElementIsFoundAnywhere) {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kF64}) {
     JudgedCase c({.dtype = dtype, .shape = {4099 + 512}, .noise = 0});

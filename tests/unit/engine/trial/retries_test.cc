@@ -79,5 +79,19 @@ TEST_F(Retries, IsForThoseThatEndedWithTheirWorkerAlone) {
   EXPECT_FALSE(IsRetried(device_, attempt, retries_));
 }
 
+TEST_F(Retries, FollowTheTableOfFailures) {
+  RetrySettings of_all = retries_;
+  of_all.of_answers = true;
+  for (const FailureRule& rule : kFailureRules) {
+    if (rule.kind == FailureKind::kInterrupted) continue;
+    Attempt attempt;
+    attempt.SetFailure({rule.kind, "it failed"});
+    EXPECT_EQ(attempt.verdict, rule.verdict) << rule.name;
+    EXPECT_EQ(IsRetried(device_, attempt, retries_), rule.retry == Retry::kOnce) << rule.name;
+    EXPECT_EQ(IsRetried(device_, attempt, of_all), rule.retry != Retry::kNever) << rule.name;
+    EXPECT_EQ(DescribeEnd(attempt), rule.counts ? EndOf(attempt) : "") << rule.name;
+  }
+}
+
 }  // namespace
 }  // namespace assay::test
