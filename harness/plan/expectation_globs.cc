@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -80,7 +79,8 @@ Status CheckCaseGlob(std::string_view glob, const OpCatalog& ops) {
   if (glob.find_first_of(kWild) == std::string_view::npos) return CheckId(glob, ops);
   const std::vector<const OpSchema*> schemas = OpsOf(glob, ops);
   if (schemas.empty()) {
-    return UsageError(fmt::format("'{}' names no operator; known: {}", glob, fmt::join(ops.names, ", ")));
+    return UsageError(
+        fmt::format("'{}' names no operator; {}", glob, KnownOperators(glob.substr(0, glob.find('/')), ops)));
   }
   for (size_t at = glob.find('='); at != std::string_view::npos; at = glob.find('=', at + 1)) {
     if (auto known = CheckKey(glob, at, schemas); !known) return known;

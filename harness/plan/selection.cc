@@ -9,7 +9,6 @@
 
 #include "harness/core/base/glob.h"
 #include "harness/core/base/text.h"
-#include "harness/core/model/other_names.h"
 
 namespace assay {
 namespace {
@@ -126,8 +125,7 @@ Status CheckDTypes(const std::vector<std::string>& wanted) {
 
 Status CheckOperator(const std::string& name, const OpCatalog& ops) {
   if (ops.find(name) != nullptr) return {};
-  return UsageError(fmt::format("--op {}: unknown operator; known: {}{}", name, fmt::join(ops.names, " "),
-                                OperatorHint(name, ops.names)));
+  return UsageError(fmt::format("--op {}: unknown operator; {}", name, KnownOperators(name, ops)));
 }
 
 void Selection::Add(PlannedCase planned, bool own) {

@@ -349,9 +349,16 @@ Result<std::vector<PlannedCase>> ParseSuite(std::string_view text, const std::st
   return parser.TakeCases();
 }
 
+std::string KnownOperators(std::string_view name, const OpCatalog& ops) {
+  constexpr size_t kMostListed = 20;  // of more the hint would not be seen
+  const std::string known = ops.names.size() > kMostListed
+                                ? fmt::format("assay list ops names all {}", ops.names.size())
+                                : fmt::format("known: {}", fmt::join(ops.names, ", "));
+  return known + OperatorHint(name, ops.names);
+}
+
 tl::unexpected<Error> UnknownOperator(std::string_view name, const OpCatalog& ops) {
-  return UsageError(
-      fmt::format("no operator '{}'; known: {}{}", name, fmt::join(ops.names, ", "), OperatorHint(name, ops.names)));
+  return UsageError(fmt::format("no operator '{}'; {}", name, KnownOperators(name, ops)));
 }
 
 Result<std::string> FindSuite(const std::string& name_or_path, const std::vector<std::string>& directories) {

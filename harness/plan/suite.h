@@ -54,6 +54,9 @@ struct OpCatalog {
   std::function<const Operator*(std::string_view)> op = {};  // null for an unknown one; empty: `others` finds none
 };
 
+// Which operators there are, and which of them this unknown name may mean.
+std::string KnownOperators(std::string_view name, const OpCatalog& ops);
+
 // That there is none of this name, and which may be meant.
 tl::unexpected<Error> UnknownOperator(std::string_view name, const OpCatalog& ops);
 

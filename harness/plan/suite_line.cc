@@ -10,7 +10,6 @@
 #include "harness/core/base/text.h"
 #include "harness/core/data/fill/fill.h"
 #include "harness/core/model/contract.h"
-#include "harness/core/model/other_names.h"
 
 namespace assay {
 namespace {
@@ -226,9 +225,8 @@ Result<std::vector<PlannedCase>> ExpandFamilyOf(const Word& op, const SuiteLine&
     return line.Fail(
         op.column,
         fmt::format("'{}' is neither an operator nor one of include, others, require, sample, scale, tag, thorough, "
-                    "timed; "
-                    "operators: {}{}",
-                    op.text, fmt::join(ops.names, " "), OperatorHint(op.text, ops.names)));
+                    "timed; {}",
+                    op.text, KnownOperators(op.text, ops)));
   }
   std::vector<Axis> axes;
   for (size_t i = 1; i < line.words.size(); ++i) {

@@ -7,11 +7,13 @@ import pathlib
 import re
 import shlex
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import unittest
 from fractions import Fraction
 
@@ -57,6 +59,24 @@ class Shrinking(unittest.TestCase):
 
 
 class Failing(Shrinking):
+    def test_an_interrupt_ends_the_search(self):
+        (self.dir / "mine.py").write_text(textwrap.dedent("""
+            import time
+            import assay
+            @assay.kernel("matmul", contract="f32acc", dtypes=["f32"])
+            def slow(a, b):
+                time.sleep(0.2)
+                return a[..., :-1] @ b[..., :-1, :]
+            """))
+        words = [ASSAY, "shrink", "--case", "matmul/f32/m=64,n=48,k=300/fill=normal/seed=0", "--kernels", "mine.py", "--python",
+                 sys.executable, "--backend", "mine", "--progress", "none"]
+        with subprocess.Popen(words, cwd=self.dir, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            time.sleep(1.5)
+            process.send_signal(signal.SIGINT)
+            said, complaint = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130, said + complaint)
+        self.assertIn("interrupted", complaint)
+
     def test_a_lost_tail_is_left_with_few_terms_and_one_line_shows_it_again(self):
         said = self.shrink("""
             @assay.kernel("matmul", contract="f32acc", dtypes=["f32"])

@@ -44,10 +44,12 @@ class RunReader {
     for (const Record& record : run->records) {
       if (IsWanted(record) && fs::exists(folder_ / StoredOutputFile(record))) kept[record.case_id].push_back(&record);
     }
-    const Status counted = CheckCount(folder_, kept.size(),
-                                      filter_.empty() ? "no failing result has kept outputs; run with --evidence 1"
-                                                      : "no result of these cases has kept outputs; run with "
-                                                        "--evidence 1, or give another --filter");
+    const Status counted =
+        CheckCount(folder_, kept.size(),
+                   filter_.empty() ? "no failing result has kept outputs; run with --evidence 1 (what "
+                                     "crashes, hangs or ends in an error has none)"
+                                   : "no result of these cases has kept outputs; run with "
+                                     "--evidence 1, or give another --filter");
     if (!counted) return tl::unexpected(counted.error());
     std::vector<CaseWithOutputs> cases;
     for (const auto& [id, records] : kept) {

@@ -200,7 +200,8 @@ class ShrinkFlow {
                         {.seconds = options_.seconds, .keeps_data = HasOwnData(), .interrupted = Interrupted});
       progress.End();
       if (shrunk) return EndWithNumbers(*shrunk, suspect);
-      if (const int code = ShrinkWithoutNumbers(suspect); code != kExitNothing) return code;
+      if (Interrupted()) return Complain(kExitInterrupted, "interrupted before the search had a result");
+      if (const int code = ShrinkWithoutNumbers(suspect); code != kExitNothing) return UnlessInterrupted(code);
     }
     if (!broken_.empty()) {
       return Complain(kExitHarness,
@@ -230,7 +231,12 @@ class ShrinkFlow {
     std::string said;
     if (auto written = WriteFolder(folder, said); !written) return Complain(kExitHarness, written.error().message);
     Print(DescribeShrunk(shrunk, on_.data.problem, suspect) + said);
-    return kExitFailed;
+    return UnlessInterrupted(kExitFailed);
+  }
+
+  static int UnlessInterrupted(int code) {
+    if (!Interrupted()) return code;
+    return Complain(kExitInterrupted, "interrupted: a longer search may find a smaller case");
   }
 
   // A failure that the numbers of an execution do not show: a crash, a write beyond the output, exact data.

@@ -97,7 +97,7 @@ TEST(Select, ByOperatorDTypeAndFilter) {
 }
 
 TEST(Select, UnknownNamesAreErrors) {
-  EXPECT_THAT(Select(Suite(), {.ops = {"matmull"}}, TestCatalog()).error().message, HasSubstr("known: matmul reduce"));
+  EXPECT_THAT(Select(Suite(), {.ops = {"matmull"}}, TestCatalog()).error().message, HasSubstr("known: matmul, reduce"));
   EXPECT_THAT(Select(Suite(), {.dtypes = {"f31"}}, TestCatalog()).error().message, HasSubstr("--dtype f31"));
 }
 

@@ -220,7 +220,7 @@ TEST(Suite, EveryErrorSaysWhereExactlyAndWhatToWrite) {
   const struct {
     const char *text, *where, *what;
   } table[] = {
-      {"\nmatmull dtypes=f32 m=1", "s.suite:2:1: ", "operators: matmul reduce"},
+      {"\nmatmull dtypes=f32 m=1", "s.suite:2:1: ", "timed; known: matmul, reduce"},
       {"  matmul dtypes=f32 m=1 n=1 q=1 k=1", "s.suite:1:29: ", "no key 'q'; it takes dtypes m n k batch"},
       {"matmul dtypes=f32 m=1 n=x|2 k=1", "s.suite:1:25: ", "n=x is not an integer"},
       {"matmul dtypes=f32 m=1 n=2|x k=1", "s.suite:1:27: ", "n=x is not an integer"},
