@@ -63,8 +63,9 @@ void ExpectLegalSchedulesPass(const std::string& problem, const std::vector<cons
   for (const char* fill : ChooseFills(problem, fills)) {
     for (int seed = 0; seed < ASSAY_TEST_SEEDS; ++seed) {
       const std::string id = problem + "/fill=" + fill + "/seed=" + std::to_string(seed);
-      const std::vector<Judged> judged = corpus.Judge(id, "legal.");
-      EXPECT_GE(judged.size(), schedules) << id;
+      const size_t step = ASSAY_TEST_SEEDS > 1 ? 1 : 2;
+      const std::vector<Judged> judged = corpus.Judge(id, "legal.", step);
+      EXPECT_GE(judged.size(), schedules / step) << id;
       for (const Judged& one : judged) {
         EXPECT_TRUE(one.verdict == Verdict::kPass || one.verdict == Verdict::kInconclusive)
             << one.implementation << " on " << id << ": " << Name(one.verdict) << ": " << one.reason;

@@ -34,12 +34,12 @@ std::vector<std::vector<DType>> TypesOfCorpus(const FormulaOperator& op) {
   return types;
 }
 
-// One of six from `first` on, but for the long tests.
+// One of twelve from `first` on, but for the long tests.
 std::vector<const FormulaOperator*> FormulasOfCorpus(int first) {
   std::vector<const FormulaOperator*> operators = AllFormulas();
-  int turn = 6 - first;
+  int turn = 12 - first;
   std::erase_if(operators, [&turn](const FormulaOperator* op) {
-    const bool is_left_out = !test::kIsFull && turn++ % 6 != 0;
+    const bool is_left_out = !test::kIsFull && turn++ % 12 != 0;
     return is_left_out || TypesOfCorpus(*op).empty();
   });
   return operators;

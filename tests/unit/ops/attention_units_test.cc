@@ -12,6 +12,7 @@
 
 #include "harness/judge/statistic/outliers.h"
 #include "ops/binding.h"
+#include "tests/support/full.h"
 #include "tests/support/operator_cases.h"
 #include "tests/support/simulate/attention.h"
 #include "tests/unit/special_values.h"
@@ -128,13 +129,14 @@ TEST(Norm, IsTheRootOfTheSumOfSquares) {
 }
 
 TEST(AttentionUnits, StayWithinBoundAndStatistic) {
-  uint64_t seed = 0;
+  uint64_t seed = 0, turn = 0;
   UnitsTally all, exact;
   for (const UnitsType& type : kUnitTypes) {
     for (const double common : kCommon) {
       UnitsTally tally;
       for (const char* fill : {"normal", "uniform", "near_one"}) {
         for (const char* shape : kUnitShapes) {
+          if (IsLeftOut(turn++, 5)) continue;
           const std::string id = fmt::format("attention/{}/{}/fill={}/seed={}", type.dtype, shape, fill, seed++);
           tally.Add(RunForms(UnitsCase(id, type.declaration, common), seed, 5));
         }
@@ -145,8 +147,8 @@ TEST(AttentionUnits, StayWithinBoundAndStatistic) {
     }
   }
   exact.Print("f32");
-  EXPECT_GT(all.results, 100000);
-  EXPECT_GT(all.judged, 20000);
+  EXPECT_GT(all.results, kIsFull ? 100000 : 20000);
+  EXPECT_GT(all.judged, kIsFull ? 20000 : 4000);
   for (size_t join = 0; join < all.error.size(); ++join) {
     EXPECT_LT(all.error[join], 1) << join;
     EXPECT_LE(all.deviation[join], 0.5) << join;

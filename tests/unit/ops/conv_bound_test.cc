@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/support/full.h"
 #include "tests/support/simulate/conv.h"
 #include "tests/unit/ops/conv_judged.h"
 
@@ -103,7 +104,7 @@ TEST(ConvWinogradBound, HoldsForItsAlgorithm) {
   for (const WinogradCase& w : cases) {
     ConvTally tally;
     for (const char* fill : kConvFills) {
-      for (uint64_t seed = 0; seed < 12; ++seed) {
+      for (uint64_t seed = 0; seed < (kIsFull ? 12 : 3); ++seed) {  // one of each shape, at least
         const std::string id = fmt::format("conv/{}/{}/fill={}/seed={}", w.dtypes, kPadded[seed % 3], fill, seed);
         SCOPED_TRACE(id + " " + w.contract);
         const Judged judged(id, w.contract);
@@ -122,7 +123,7 @@ TEST(ConvWinogradBound, HoldsForItsAlgorithm) {
         if (HasFailure()) return;
       }
     }
-    EXPECT_GT(tally.pushed, 1000);
+    EXPECT_GT(tally.pushed, kIsFull ? 1000 : 250);
     fmt::print("{} {}: {} tensors, largest error {:.3f} of the bound, {} elements free\n", w.dtypes, w.contract,
                tally.tensors, tally.closest, tally.freed);
   }
