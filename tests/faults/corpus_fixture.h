@@ -29,8 +29,8 @@ class Corpus {
   // Implementations that the part of the corpus offers for a case and whose names begin with `prefix`.
   std::vector<ImplementationInfo> Offered(const Problem& problem, const std::string& prefix,
                                           CorpusPart part = CorpusPart::kTuned);
-  // Every tuned implementation whose name begins with `prefix`, or each step-th of them, from one on that differs between
-  // cases. The test fails when the case cannot be read.
+  // Every tuned implementation whose name begins with `prefix`, or each step-th of them, from one on that differs
+  // between cases. The test fails when the case cannot be read.
   std::vector<Judged> Judge(const std::string& case_id, const std::string& prefix, size_t step = 1);
   // All outputs of one execution, or the first; the test fails when there is none.
   std::vector<Tensor> RunAll(const Problem& problem, const std::vector<Tensor>& inputs,
