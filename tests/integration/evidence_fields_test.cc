@@ -274,7 +274,7 @@ class EvidenceFields : public testing::Test {
     Walk(json, Json::json_pointer(), [&](const Json::json_pointer& path) {
       const size_t turn = number++;
       for (size_t k = 0; k < std::size(kKinds); ++k) {
-        const size_t one_of = k == 0 ? 4 : 12;  // fewer are removed or emptied than changed
+        const size_t one_of = k == 0 ? 8 : 24;  // fewer are removed or emptied than changed
         if (!all_kinds_ && turn % one_of != k) continue;
         const auto changed = Apply(json, path, kKinds[k]);
         if (!changed) continue;

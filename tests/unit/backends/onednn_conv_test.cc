@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/support/full.h"
 #include "tests/unit/backends/conv_case.h"
 
 namespace plugin_test {
@@ -35,7 +36,9 @@ TEST(OneDnnConv, SumsInt8AsDeclared) {
   };
   std::string reason;
   size_t exact = 0, rounded = 0;
-  for (const auto& [c, k] : {Row{514, 1}, Row{777, 1}, Row{1023, 1}, Row{113, 3}, Row{2049, 1}, Row{227, 3}}) {
+  uint64_t turn = 0;
+  for (const auto& [c, k] : {Row{514, 1}, Row{777, 1}, Row{113, 3}, Row{1023, 1}, Row{2049, 1}, Row{227, 3}}) {
+    if (assay::test::IsLeftOut(turn++, 2)) continue;
     const ConvArgs conv{.in = kI8, .out = kI32, .c = c, .o = 16, .i = {4, 4}, .k = {k, k}};
     Op op = conv.Description();
     for (const auto& implementation : OneDnnPlugin().Query(op, &reason)) {

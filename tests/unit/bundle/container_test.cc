@@ -13,6 +13,7 @@
 #include "harness/core/base/whole_file.h"
 #include "harness/tools/bundle/sha256.h"
 #include "harness/tools/bundle/tar_member.h"
+#include "tests/support/full.h"
 
 namespace assay {
 namespace {
@@ -85,7 +86,7 @@ TEST_F(BundleFile, EveryFlippedBitIsFoundInItsFile) {
 TEST_F(BundleFile, EveryBitOfASmallOneIsFound) {
   ASSERT_TRUE(WriteContainer(path(), {{"a", "b"}}));
   const std::string small = ReadWholeFile(path()).value();
-  for (size_t bit = 0; bit < 8 * small.size(); ++bit) {
+  for (size_t bit = 0; bit < 8 * small.size(); bit += test::kIsFull ? 1 : 3) {  // any bit of a byte, in turn
     std::string changed = small;
     changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << bit % 8));
     ASSERT_THAT(Read(changed).damage, SizeIs(1)) << "bit " << bit;
