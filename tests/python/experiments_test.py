@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Causes that one case cannot tell apart, and the further cases that do: experiments_test.py ASSAY [CLASS]."""
+import functools
 import inspect
 import json
 import os
@@ -32,14 +33,16 @@ def other_with_other_factors(a, b, alpha=1.0):
 
 
 class Executed(unittest.TestCase):
-    def explain(self, kernel, *args):
+    @staticmethod
+    @functools.cache
+    def explain(kernel, *args):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "mine.py").write_text(KERNELS)
             variables = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "ASSAY_LIBRARY")}
             done = subprocess.run([ASSAY, "explain", "--case", "matmul/f32/m=16,n=16,k=32,alpha=0.5/fill=normal/seed=0", "--backend", "mine", "--impl", kernel,
                                    "--kernels", "mine.py", "--python", sys.executable, "--progress", "none", *args],
                                   cwd=folder, env=variables | {"ASSAY_GOLDEN_STORE": folder}, capture_output=True, text=True, timeout=250)
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        assert done.returncode == 1, done.stdout + done.stderr
         return done.stdout
 
     def test_another_factor_tells_an_ignored_one_from_a_doubled_operand(self):
