@@ -31,7 +31,6 @@ KERNELS = """
         assay.kernel("matmul", contract="f32acc", dtypes=["f32"], name=name)(of)
 
     calls = [0]
-
     def every_third(a, b, rows, columns):
         calls[0] += 1
         return calls[0] % 3 == 0
@@ -223,7 +222,6 @@ class Aligned(Alignment):
         done = self.align("mine/steady", case="exp/f32/n=9/fill=normal/seed=0", code=4)
         self.assertIn("nothing was compared: none of the cases is taken by what was named, as the lines above say", done.stderr)
         self.assertIn("--case matmul/f32/m=0x: ", self.align("mine/steady", case="matmul/f32/m=0x", code=2).stderr)
-
 
     def test_what_has_no_batch_and_what_depends_on_places(self):
         said = {"dropout/f32/n=65": "its results of y are beyond their tolerances: they depend on places, or are wrong, which assay run "

@@ -217,8 +217,8 @@ class Causes(unittest.TestCase):
     def test_two_mistakes_at_once(self):
         x, gamma, beta = self.normals(16, 48), self.normals(48), self.normals(48)
         if FULL:  # the next one has such a pair, too
-            self.has_cause("two mistakes: the operand beta all 0, and the formula with 47 in place of 48", "layer_norm", [x, gamma, beta],
-                           lambda x, gamma, beta: layer_norm(x, gamma, 0, ddof=1), explain="full")
+            self.has_cause("two mistakes: the operand beta all 0, and the formula with 47 in place of 48", "layer_norm",
+                           [x, gamma, beta], lambda x, gamma, beta: layer_norm(x, gamma, 0, ddof=1), explain="full")
         self.has_cause("two mistakes: the operand gamma all 1, and the formula with sum(x * x) in place of mean(x * x)", "rms_norm", [x, gamma],
                        lambda x, gamma: x / np.sqrt((x * x).sum(1, keepdims=True) + 1e-6), explain="full")
         self.has_cause("two mistakes: the formula with ", "rms_norm", [x, gamma],
@@ -431,13 +431,10 @@ class Causes(unittest.TestCase):
             e = of_exp(np.exp(x - x.max(1, keepdims=True)))
             return e / of_sum(e.sum(1, keepdims=True))
 
-        def same(x):
-            return x
-
         x = self.normals(16, 50)
-        self.has_cause("the formula with exp(x - max(x)) rounded to bf16", "softmax", [x], lambda x: softmax(x, lambda e: narrow.bits(e, 8), same))
+        self.has_cause("the formula with exp(x - max(x)) rounded to bf16", "softmax", [x], lambda x: softmax(x, lambda e: narrow.bits(e, 8), abs))
         self.has_cause("the formula with sum(exp(x - max(x))) rounded to 12 bits", "softmax", [x],
-                      lambda x: softmax(x, same, lambda s: narrow.bits(s, 12)))
+                      lambda x: softmax(x, abs, lambda s: narrow.bits(s, 12)))
 
         def running(x):
             total = np.zeros(len(x))

@@ -227,8 +227,7 @@ class Leaning(unittest.TestCase):
                     continue  # a third of the data in each type
                 x = store(values.astype(np.float32))
                 steps = list(self.stored_steps(x, store, epsilon).items())
-                # Every one with one third of the data.
-                for step, y in steps if FULL else steps[(i + j) // 3 % 3::3]:
+                for step, y in steps if FULL else steps[(i + j) // 3 % 3::3]:  # each one with a third of these
                     with self.subTest(data=name, step=step, dtype=dtype):
                         self.is_quiet("rms_norm", {"x": x, "gamma": np.ones(x.shape[1], np.float32)}, store(y), dtype,
                                       eps=epsilon)

@@ -40,7 +40,6 @@ KERNELS = IN_LANES + f"    UNITS = {UNITS}\n" + """
     register("tf32", lambda a, b: in_lanes(products(cut(a), cut(b)), 1))
     register("flushes", lambda a, b: in_lanes(products(flush(a), flush(b)), 1))
     register("changes", lambda a, b: in_lanes(products(a, b), 2 ** np.random.randint(1, 5)))
-
     register("tf32b", lambda a, b: in_lanes(products(a, cut(b)), 1))
     register("tf32rn", lambda a, b: in_lanes(products(cut(nearest(a)), cut(nearest(b))), 1))
 
@@ -115,7 +114,6 @@ KERNELS = IN_LANES + f"    UNITS = {UNITS}\n" + """
         return y
 
     register("by_batch", lambda a, b: in_lanes(products(a, b), 1 if a.shape[0] < 4 else 4))
-
     register("promises", lambda a, b: in_lanes(products(a, b), 1 if a.shape[0] < 4 else 4), "f32acc;batchinv=yes")
     register("columns", lambda a, b: in_lanes(products(a, b), 1 if b.shape[1] < 4 else 4), "f32acc;batchinv=yes")
 
@@ -303,8 +301,8 @@ class Fingerprint(Program):
         self.assertIn("no sum of these terms: 1 of them 1 and the others 0 came back as 2; assay run --case", done.stderr)
 
     def test_attention_whose_weights_make_results_subnormal_is_no_contradiction(self):
-        done = self.assay("fingerprint", "--backend", "cpu", "--case", "attention/f32/b=1,h=1,l=8,s=16,d=8/fill=normal/seed=0", "--impl",
-                          "materialised", "--json")
+        done = self.assay("fingerprint", "--backend", "cpu", "--impl", "materialised", "--json",
+                          "--case", "attention/f32/b=1,h=1,l=8,s=16,d=8/fill=normal/seed=0")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual({p["subnormal_operands"] for p in json.loads(done.stdout)["passports"] if "order" in p}, {"not tried"})
 

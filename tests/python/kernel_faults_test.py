@@ -68,7 +68,8 @@ class Sums(unittest.TestCase):
             self.assertEqual(self.said(taken), "the formula with " + says)
 
     def test_other_sums_are_not_called_so(self):
-        for taken in (lambda t: stored_after({20}, t), lambda t: t.sum(-1) + RNG.standard_normal(8) / 100, lambda t: stored_after({23, 91}, t))[:2 + FULL]:
+        for taken in (lambda t: stored_after({20}, t), lambda t: t.sum(-1) + RNG.standard_normal(8) / 100,
+                      lambda t: stored_after({23, 91}, t))[:2 + FULL]:
             self.assertNotRegex(self.said(taken), "once|every|blocks")
 
 

@@ -69,10 +69,9 @@ class Right(Program):
         self.assertEqual(found, {"told": "pass", "writes": "pass", "known": "pass", "untold": "timeout"}, done.stdout + done.stderr)
 
     def test_they_pass_where_they_support_a_case(self):
-        done, records = self.run_kernels(KERNELS / "good.py", "--suite", "smoke", "--op",
-                                         "softmax,matmul,layer_norm,exp", "--dtype", "f32", "--filter", "*fill=normal*:-*k=4096*:-*k=2048*:-*k=768*",
-                                         "--case", CASE, "--case", NORM, "--case", NORM.replace(",stats=1", ""),
-                                         "--perf-time", "0.001")
+        done, records = self.run_kernels(KERNELS / "good.py", "--suite", "smoke", "--op", "softmax,matmul,layer_norm,exp",
+                                         "--dtype", "f32", "--filter", "*fill=normal*:-*k=4096*:-*k=2048*:-*k=768*",
+                                         "--case", CASE, "--case", NORM, "--case", NORM.replace(",stats=1", ""), "--perf-time", "0.001")
         tried = [r for r in records if r["verdict"] != "unsupported"]
         self.assertEqual({r["verdict"] for r in tried}, {"pass"}, done.stdout + done.stderr)
         self.assertEqual({r["implementation"] for r in tried},

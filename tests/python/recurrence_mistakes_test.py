@@ -138,8 +138,8 @@ class RecurrenceMistakes(unittest.TestCase):
             self.assertEqual(verdict.cause, "")
 
     def test_sixteen_positions_are_named_by_the_work_of_a_quick_search(self):
-        wide = 24 if FULL else 8
-        operands = [*(normals(1, 1, 16, wide) for _ in range(3)), units(1, 1, 16), units(1, 1, 16), normals(1, 1, wide, wide)]
+        n = 24 if FULL else 8
+        operands = [*(normals(1, 1, 16, n) for _ in range(3)), units(1, 1, 16), units(1, 1, 16), normals(1, 1, n, n)]
         wrong = changed(step="gate behind the update")(*(x.astype(float) for x in operands))
         verdict = assay.check("gated_delta_rule", operands, [y.astype(np.float32) for y in wrong], explain="quick")
         self.assertEqual(verdict.cause, "the formula with the gate behind the update of the state")
