@@ -31,7 +31,6 @@ KERNELS = """
         assay.kernel("matmul", contract="f32acc", dtypes=["f32"], name=name)(of)
 
     calls = [0]
-
     def every_third(a, b, rows, columns):
         calls[0] += 1
         return calls[0] % 3 == 0
@@ -224,7 +223,6 @@ class Aligned(Alignment):
         self.assertIn("nothing was compared: none of the cases is taken by what was named, as the lines above say", done.stderr)
         self.assertIn("--case matmul/f32/m=0x: ", self.align("mine/steady", case="matmul/f32/m=0x", code=2).stderr)
 
-
     def test_what_has_no_batch_and_what_depends_on_places(self):
         said = {"dropout/f32/n=65": "its results of y are beyond their tolerances: they depend on places, or are wrong, which assay run "
                                     "tells. It has no batch: no part of its operands is a case of its own",
@@ -347,8 +345,8 @@ LOGARITHMS = """
         assay.kernel("attention_lse", contract="f32acc", dtypes=["f32"], name=name)(lambda q, k, v, *, causal, function=function: function(q, k, v))
         assay.kernel("attention", contract="f32acc", dtypes=["f32"], name=name)(lambda q, k, v, mask=None, *, scale, function=function: function(q, k, v)[0])
 """
-LSE = "attention_lse/f32/b=1,h=4,hkv=2,l=2,s=40,d=8,dv=8/fill=normal/seed=0"
-PLAIN = "attention/f32/b=1,h=4,hkv=2,l=2,s=40,d=8/fill=normal/seed=0"
+LSE = "attention_lse/f32/b=1,h=2,hkv=1,l=2,s=40,d=8,dv=8/fill=normal/seed=0"
+PLAIN = "attention/f32/b=1,h=2,hkv=1,l=2,s=40,d=8/fill=normal/seed=0"
 
 
 class Splits(Alignment):
@@ -372,7 +370,7 @@ class Splits(Alignment):
 
     def test_wrong_logarithms_merge_to_wrong_results(self):
         said = self.align("mine/skewed", "--splits", "2", case=PLAIN, more=LOGARITHMS, code=1).stdout
-        self.assertRegex(said, r"s: 2 slices +\d+ of 64 differ, first o\[0,0,0,0\]: \S+ and \S+; at most \S+ tolerances, beyond the bound")
+        self.assertRegex(said, r"s: 2 slices +\d+ of 32 differ, first o\[0,0,0,0\]: \S+ and \S+; at most \S+ tolerances, beyond the bound")
 
     def test_causal_keys(self):
         """The last slice alone is causal, where it has a key for each query."""
@@ -396,7 +394,7 @@ class Splits(Alignment):
         for found, why in zip(self.each_slices("cpu", "--splits", "2", case=list(said)), said.values(), strict=True):
             self.assertIn(why, found["2 slices"]["refused"])
         refused = self.slices("cpu/flash-32", "--splits", "2", case=PLAIN)["s: 2 slices"]["refused"]
-        self.assertEqual(refused, "cpu/flash-32 does not take attention_lse/f32/b=1,h=4,hkv=2,l=2,s=20,d=8,dv=8/fill=normal/seed=0")
+        self.assertEqual(refused, "cpu/flash-32 does not take attention_lse/f32/b=1,h=2,hkv=1,l=2,s=20,d=8,dv=8/fill=normal/seed=0")
         self.assertIn("--splits", self.align("mine/steady", "--splits", "1", code=2).stderr)
 
 

@@ -211,16 +211,16 @@ class Causes(unittest.TestCase):
             *operands, noise = (self.normals(*shape).astype(np.float32) for shape in shapes)
             return assay.check(op, operands, noise).explanation
         note = "note: a quick search for causes ended without one; explain='full' searches longer"
-        self.assertIn(note, explanation("attention", (1, 8, 48, 64), (1, 2, 80, 64), (1, 2, 80, 64), (1, 8, 48, 64)))
+        self.assertIn(note, explanation("layer_norm", (64, 256), (256,), (256,), (64, 256)))
         self.assertNotIn("quick search", explanation("relu", (640,), (640,)))  # all is tried
 
     def test_two_mistakes_at_once(self):
         x, gamma, beta = self.normals(16, 48), self.normals(48), self.normals(48)
-        self.has_cause("two mistakes: the operand beta all 0, and the formula with 47 in place of 48", "layer_norm", [x, gamma, beta],
-                       lambda x, gamma, beta: layer_norm(x, gamma, 0, ddof=1), explain="full")
+        if FULL:  # the next one has such a pair, too
+            self.has_cause("two mistakes: the operand beta all 0, and the formula with 47 in place of 48", "layer_norm",
+                           [x, gamma, beta], lambda x, gamma, beta: layer_norm(x, gamma, 0, ddof=1), explain="full")
         self.has_cause("two mistakes: the operand gamma all 1, and the formula with sum(x * x) in place of mean(x * x)", "rms_norm", [x, gamma],
                        lambda x, gamma: x / np.sqrt((x * x).sum(1, keepdims=True) + 1e-6), explain="full")
-
         self.has_cause("two mistakes: the formula with ", "rms_norm", [x, gamma],
                        lambda x, gamma: x / ((x * x).sum(1, keepdims=True) + 1e-6) * gamma, explain="full")
 
@@ -297,7 +297,7 @@ class Causes(unittest.TestCase):
         def loss(x, z):
             return assay.namespace(x).mean((x - z) * (x - z))
         for dtype, store in narrow.ROUND.items():
-            for seed in range(10):
+            for seed in range(10 if FULL else 4):
                 rng = np.random.default_rng(seed)
                 x, z = (narrow.normals(rng, store, 8, 20) for _ in range(2))
                 for factor in (1.1, 0.9, 1.3, 0.5):
@@ -327,8 +327,8 @@ class Causes(unittest.TestCase):
 
     def test_a_factor_of_one_row_is_no_rounding_of_all(self):
         """Some rounding of the row's sum comes near any small factor, but it says one number, and other rows say nothing."""
-        q, k, v = (self.normals(1, 2, 16, 16) for _ in range(3))
-        for factor in 1 + np.array([3e-5, 4e-5, 6e-5, 1e-4, 2e-4, 3e-4, 2e-3]):
+        q, k, v = (self.normals(1, 1, 16, 16) for _ in range(3))
+        for factor in 1 + np.array([3e-5, 4e-5, 6e-5, 1e-4, 2e-4, 3e-4, 2e-3] if FULL else [4e-5, 1e-4, 3e-4]):
             for row in range(0, 8, 2 if FULL else 8):
                 one = np.where(np.arange(16) == row, factor, 1)[:, None]
                 self.assertNotIn("right result of", self.reason("softmax", [self.normals(16, 40)], lambda x, one=one: softmax(x) * one), (factor, row))
@@ -338,11 +338,11 @@ class Causes(unittest.TestCase):
     def test_a_factor_of_all_elements_is_no_rounding_of_a_constant(self):
         """Some rounding of a constant comes near any small factor, which says one number however many elements have it."""
         x, gamma = self.normals(12, 48), self.normals(48)
-        for factor in np.geomspace(2e-5, 4e-4, 48)[::1 if FULL else 16]:
+        for factor in np.geomspace(2e-5, 4e-4, 48)[::1 if FULL else 24]:
             self.assertNotIn("rounded to", self.reason("rms_norm", [x, gamma], lambda x, g, f=factor: rms_norm(x, g, 1e-6) * (1 + f)), factor)
 
     def test_an_output_is_rounded_only_where_its_errors_are_those_of_that_rounding(self):
-        x = self.normals(64, 300)
+        x = self.normals(64 if FULL else 16, 300)
 
         def running(x):
             mean = np.zeros(len(x))
@@ -424,20 +424,17 @@ class Causes(unittest.TestCase):
         self.has_cause("the output y with bit 30 flipped where it is wrong", "matmul", [a, b], flips(30, 1024))
         # A single one is told where it is off by 2^13 times what the right ones are.
         self.has_cause("the output y with bit 24 flipped where it is wrong", "matmul", [a, b], flips(24, 1024))
-        self.assertNotIn("flipped", self.reason("matmul", [a, b], flips(12, 1024)))
+        self.assertNotIn("flipped", self.reason("matmul", [a[:16], b[:, :16]], flips(12, 1024)))
 
     def test_numbers_that_are_kept_in_fewer_bits_are_named(self):
         def softmax(x, of_exp, of_sum):
             e = of_exp(np.exp(x - x.max(1, keepdims=True)))
             return e / of_sum(e.sum(1, keepdims=True))
 
-        def same(x):
-            return x
-
         x = self.normals(16, 50)
-        self.has_cause("the formula with exp(x - max(x)) rounded to bf16", "softmax", [x], lambda x: softmax(x, lambda e: narrow.bits(e, 8), same))
+        self.has_cause("the formula with exp(x - max(x)) rounded to bf16", "softmax", [x], lambda x: softmax(x, lambda e: narrow.bits(e, 8), abs))
         self.has_cause("the formula with sum(exp(x - max(x))) rounded to 12 bits", "softmax", [x],
-                      lambda x: softmax(x, same, lambda s: narrow.bits(s, 12)))
+                      lambda x: softmax(x, abs, lambda s: narrow.bits(s, 12)))
 
         def running(x):
             total = np.zeros(len(x))

@@ -15,7 +15,7 @@ class Intermediates(unittest.TestCase):
 
     def both(self, op, make, names, output, **attrs):
         for dtype, store in narrow.ROUND.items():
-            for seed in range(3):
+            for seed in range(3 if FULL else 1):
                 rng = np.random.default_rng(seed)
                 inputs, outputs = make(rng, store)
                 dtypes = dict.fromkeys(names + output, dtype)
@@ -41,13 +41,13 @@ class Intermediates(unittest.TestCase):
         def make(rng, store):
             q, k, v = (narrow.normals(rng, store, 1, 2, 16, 8) for _ in range(3))
             return (q, k, v), (narrow.attention_of_onnx(q, k, v, store),)
-        self.assertEqual(len(list(self.both("attention", make, ["q", "k", "v"], ["o"]))), 6)
+        self.assertEqual(len(list(self.both("attention", make, ["q", "k", "v"], ["o"]))), 6 if FULL else 2)
 
     def test_softmax_of_stored_exponentials(self):
         def make(rng, store):
             x = narrow.normals(rng, store, 16, 128)
             return (x,), (narrow.softmax(x, store),)
-        self.assertEqual(len(list(self.both("softmax", make, ["x"], ["y"]))), 6)
+        self.assertEqual(len(list(self.both("softmax", make, ["x"], ["y"]))), 6 if FULL else 2)
 
     def test_eager_add_and_rms_norm(self):
         def make(rng, store):
@@ -55,7 +55,7 @@ class Intermediates(unittest.TestCase):
             y, s = narrow.add_rms_norm(x, residual, gamma, store)
             return (x, residual, gamma), (y, s)
         names = ["x", "residual", "gamma"], ["y", "residual_out"]
-        self.assertEqual(len(list(self.both("fused_add_rms_norm", make, *names, eps=1e-6))), 6)
+        self.assertEqual(len(list(self.both("fused_add_rms_norm", make, *names, eps=1e-6))), 6 if FULL else 2)
 
     def test_sums_that_a_function_takes_are_stored(self):
         """A right result passes by what it may store, twice that difference does not."""
@@ -65,7 +65,7 @@ class Intermediates(unittest.TestCase):
             def formula(x):
                 return assay.namespace(x).exp(step(assay.namespace(x), x))
             for dtype, store in narrow.ROUND.items():
-                for seed in range(5):
+                for seed in range(5 if FULL else 2):
                     with self.subTest(name, dtype=dtype, seed=seed):
                         x = store(np.random.default_rng(seed).uniform(0.5, 1.5, (8, 6)).astype(np.float32))
                         sums = computed(x)
@@ -158,8 +158,9 @@ class Leaning(unittest.TestCase):
         with self.assertWarnsRegex(assay.SuspectWarning, f"^{op}: suspect: .* of 128 rows are off to the same side, by a"):
             verdict = assay.assert_close(op, inputs, y, dtypes=dtypes, explain="no", **attrs)
         self.assertFalse(verdict.passed_strictly)
-        with self.assertRaisesRegex(assay.Mismatch, "^suspect: "):
-            assay.assert_close(op, inputs, y, dtypes=dtypes, strict=True, explain="no", **attrs)
+        if FULL or dtype == "bf16":
+            with self.assertRaisesRegex(assay.Mismatch, "^suspect: "):
+                assay.assert_close(op, inputs, y, dtypes=dtypes, strict=True, explain="no", **attrs)
 
     def test_lost_terms_and_wrong_constants_of_norms_warn(self):
         for dtype, store in narrow.ROUND.items():
@@ -167,7 +168,7 @@ class Leaning(unittest.TestCase):
             wide = x.astype(np.float64)
             centred = wide - wide.mean(1, keepdims=True)
             sums = {lost: (wide * wide)[:, lost:].sum(1, keepdims=True) / 1024 for lost in (1, 2, 4, 8)}
-            norms = {"epsilon": self.norm(x, gamma, epsilon=1e-3)}
+            norms = {"epsilon": self.norm(x, gamma, epsilon=1e-3)} if FULL or dtype == "f16" else {}
             if dtype == "bf16":  # of f16 they break the bound
                 norms.update({"factor": self.norm(x, gamma) * 1.016},
                              **{f"{lost} lost": self.norm(x, gamma, square) for lost, square in sums.items()
@@ -226,8 +227,7 @@ class Leaning(unittest.TestCase):
                     continue  # a third of the data in each type
                 x = store(values.astype(np.float32))
                 steps = list(self.stored_steps(x, store, epsilon).items())
-                # Every one in one of the types, unless both are asked for.
-                for step, y in steps if FULL else steps[(i + j) % 2::2]:
+                for step, y in steps if FULL else steps[(i + j) // 3 % 3::3]:  # each one with a third of these
                     with self.subTest(data=name, step=step, dtype=dtype):
                         self.is_quiet("rms_norm", {"x": x, "gamma": np.ones(x.shape[1], np.float32)}, store(y), dtype,
                                       eps=epsilon)
@@ -269,7 +269,7 @@ class Leaning(unittest.TestCase):
                 self.is_quiet(op, inputs, y, "bf16", eps=1e-5, contract=self.MID)
 
     def test_stored_weights_that_all_rows_share_are_quiet(self):
-        for n in (32, 64, 128):
+        for n in (32, 64, 128) if FULL else (64,):
             x, gamma = narrow.normals(self.rng, narrow.bf16, 4096, n), self.rng.standard_normal(n, np.float32)
             y = narrow.bf16(self.exact(x, narrow.bf16(gamma)))
             with self.subTest(n=n):
@@ -293,7 +293,7 @@ class Leaning(unittest.TestCase):
 
     def test_other_operators_of_stored_steps_are_quiet(self):
         for dtype, store in narrow.ROUND.items():
-            x, dy = (narrow.normals(self.rng, store, 256, 512) for _ in range(2))
+            x, dy = (narrow.normals(self.rng, store, 128, 512) for _ in range(2))
             gamma, beta = (narrow.normals(self.rng, store, 512) for _ in range(2))
             centred = store(x - store(x.mean(1, keepdims=True)))
             root = store(np.sqrt(store(store((centred * centred).mean(1, keepdims=True)) + store(np.float32(1e-5)))))

@@ -207,7 +207,7 @@ class DefinedRuns(unittest.TestCase):
         for number, file in enumerate(("my_ops.py", "my_ops.json")):
             self.assertIn("gamma", self.assay(0, "list", "ops", "swiglu_norm", "--verbose", "--operators", file))
             self.assay(1, "run", "--operators", file, "--kernels", "my_kernels.py", "--backend", "my_kernels", "--python",
-                       sys.executable, "--case", "swiglu_norm/f32/rows=64,n=256,h=128/fill=normal/seed=0", "--no-perf",
+                       sys.executable, "--case", "swiglu_norm/f32/rows=16,n=64,h=32/fill=normal/seed=0", "--no-perf",
                        "--out", f"out{number}")
             records = [json.loads(line) for line in (self.dir / f"out{number}/results.jsonl").read_text().splitlines()]
             verdicts = {r["implementation"]: r["verdict"] for r in records}

@@ -42,17 +42,15 @@ class Executed(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         return done.stdout
 
-    def test_another_factor_tells_an_ignored_one_from_a_doubled_operand(self):
+    def test_another_factor_tells_an_ignored_one_from_a_doubled_operand_and_what_none_tells_apart_is_said(self):
         for kernel, cause in (("ignores_alpha", "--attr alpha=1"), ("doubles_a", "the operand a doubled, or the operand b doubled")):
             text = self.explain(kernel)
             self.assertIn("cause: the right result of --attr alpha=1", text)
             self.assertIn("cause: the right result of the operand a doubled", text)
             self.assertIn(f"alpha=0.35/fill=normal/seed=0: explained by {cause}\n", text)
+        self.assertRegex(text, "experiments: [2-6] further cases do not tell apart the operand a doubled, or the operand b doubled\n")
         found = json.loads(self.explain("ignores_alpha", "--json"))["results"][0]
         self.assertEqual(found["experiments"], [{"case_id": "matmul/f32/m=16,n=16,k=32,alpha=0.35/fill=normal/seed=0", "explained_by": ["--attr alpha=1"]}])
-
-    def test_what_no_further_case_tells_apart_is_said(self):
-        self.assertRegex(self.explain("doubles_a"), "experiments: [2-6] further cases do not tell apart the operand a doubled, or the operand b doubled\n")
 
     def test_a_case_that_contradicts_all_causes_is_said(self):
         self.assertIn(": none of these causes makes its result", self.explain("other_with_other_factors"))

@@ -26,7 +26,7 @@ IN_LANES = """
         return sums[..., 0].astype(np.float32)
 """
 # Each adds in an order of its own; the last four break the contract that they declare.
-UNITS = ((2, 23), (4, 11), (16, 22), *((4, 23), (8, 16), (8, 23), (16, 13)) * FULL)
+UNITS = ((2, 23), (16, 22), *((4, 11), (4, 23), (8, 16), (8, 23), (16, 13)) * FULL)
 KERNELS = IN_LANES + f"    UNITS = {UNITS}\n" + """
     def products(a, b):
         return a[:, None, :] * b.T[None, :, :]
@@ -40,7 +40,6 @@ KERNELS = IN_LANES + f"    UNITS = {UNITS}\n" + """
     register("tf32", lambda a, b: in_lanes(products(cut(a), cut(b)), 1))
     register("flushes", lambda a, b: in_lanes(products(flush(a), flush(b)), 1))
     register("changes", lambda a, b: in_lanes(products(a, b), 2 ** np.random.randint(1, 5)))
-
     register("tf32b", lambda a, b: in_lanes(products(a, cut(b)), 1))
     register("tf32rn", lambda a, b: in_lanes(products(cut(nearest(a)), cut(nearest(b))), 1))
 
@@ -115,7 +114,6 @@ KERNELS = IN_LANES + f"    UNITS = {UNITS}\n" + """
         return y
 
     register("by_batch", lambda a, b: in_lanes(products(a, b), 1 if a.shape[0] < 4 else 4))
-
     register("promises", lambda a, b: in_lanes(products(a, b), 1 if a.shape[0] < 4 else 4), "f32acc;batchinv=yes")
     register("columns", lambda a, b: in_lanes(products(a, b), 1 if b.shape[1] < 4 else 4), "f32acc;batchinv=yes")
 
@@ -303,7 +301,8 @@ class Fingerprint(Program):
         self.assertIn("no sum of these terms: 1 of them 1 and the others 0 came back as 2; assay run --case", done.stderr)
 
     def test_attention_whose_weights_make_results_subnormal_is_no_contradiction(self):
-        done = self.assay("fingerprint", "--backend", "cpu", "--op", "attention", "--dtype", "f32", "--impl", "materialised", "--json")
+        done = self.assay("fingerprint", "--backend", "cpu", "--impl", "materialised", "--json",
+                          "--case", "attention/f32/b=1,h=1,l=8,s=16,d=8/fill=normal/seed=0")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual({p["subnormal_operands"] for p in json.loads(done.stdout)["passports"] if "order" in p}, {"not tried"})
 
@@ -383,10 +382,10 @@ class Fingerprint(Program):
     def test_an_interrupt_says_how_many_parts_are_kept(self):
         words = ["fingerprint", "--exhaustive", "--backend", "cpu", "--impl", "direct", "--op", "abs", "--dtype", "f32", "--out", "kept"]
         running = subprocess.Popen([self.program, *words], cwd=self.dir, stderr=subprocess.PIPE, text=True)
-        for _ in range(1000):
+        for _ in range(5000):
             if any((self.dir / "kept").glob("*.json")):
                 break
-            time.sleep(0.1)
+            time.sleep(0.02)
         running.send_signal(signal.SIGINT)
         said = running.communicate(timeout=100)[1]
         self.assertEqual(running.returncode, 130, said)
@@ -407,7 +406,7 @@ class Fingerprint(Program):
         self.assertEqual(passport["predicted"], {"agree": 1024, "sums": 1024})
 
     def test_each_sum_of_the_reference_backend_is_predicted(self):
-        small = ("--case", "conv/f32/n=1,c=4,o=4,i=6x6,k=3x3/fill=normal/seed=0", "--case", REDUCE)
+        small = ("--case", "conv/f32/n=1,c=3,o=2,i=5x5,k=3x3/fill=normal/seed=0", "--case", REDUCE)
         done = self.assay("fingerprint", "--backend", "cpu", *(("--op", "conv,reduce", "--dtype", "f32,f64") if FULL else small), "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         passports = [p for p in json.loads(done.stdout)["passports"] if "extremes" not in p]

@@ -242,7 +242,7 @@ class FurtherMistakes(unittest.TestCase):
 
 
 class CausesOverShapesAndTypes(unittest.TestCase):
-    def has_cause(self, cause, op, shapes, wrong, types=("f2", "f4", "f8"), **attrs):
+    def has_cause(self, cause, op, shapes, wrong, types=("f2", "f4", "f8") if FULL else ("f2", "f8"), **attrs):
         for dtype in types:
             for of in shapes:
                 with self.subTest(cause, dtype=dtype, shapes=of):
@@ -264,7 +264,8 @@ class CausesOverShapesAndTypes(unittest.TestCase):
 
     def test_images_that_are_padded_by_something_else(self):
         for mode, cause in (("edge", "by its edges"), ("reflect", "by its mirror image"), ("wrap", "by its other end")):
-            for pad, shapes in ((1, [[(2, 3, 9, 8), (4, 3, 3, 3)]]), (2, [[(1, 2, 7, 12), (3, 2, 5, 5)]])):
+            both = (1, [[(2, 3, 9, 8), (4, 3, 3, 3)]]), (2, [[(1, 2, 7, 12), (3, 2, 5, 5)]])
+            for pad, shapes in both[:1 + (FULL or mode == "edge")]:
                 self.has_cause(cause, "conv", shapes, lambda x, w, mode=mode, pad=pad: correlate(padded(x, pad, mode), w), pad=[pad, pad])
         self.has_cause("by its edges", "avg_pool", [[(2, 3, 9, 8)], [(1, 2, 6, 6)]], lambda x: windows(padded(x, 1, "edge")).mean((-1, -2)), k=3, pad=1)
 

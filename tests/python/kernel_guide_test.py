@@ -35,7 +35,7 @@ class Guide(unittest.TestCase):
         judged, close = [], assay.assert_close
 
         def both(op, inputs, outputs, **words):
-            close(op, inputs, outputs, **words)
+            close(op, inputs, outputs, explain="no", **words)
             self.assertEqual(assay.check(op, inputs, with_one_wrong(outputs), explain="no", **words).verdict, "mismatch", op)
             judged.append(op)
         for heading, block in others.items():

@@ -111,7 +111,7 @@ def exponentials(q, k):
     return np.exp(q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1]))
 
 
-QKV = [(1, 4, 16, 24)] * 3
+QKV = [(1, 2, 16, 24)] * 3
 GROUPED = [(1, 4, 16, 24), (1, 2, 16, 24), (1, 2, 16, 24)]
 NORM = [(16, 48), (48,), (48,)]
 TURNED = [(2, 8, 3, 16), (8, 8), (8, 8)]
@@ -175,7 +175,7 @@ MISTAKES = [
             lambda a, b: a @ b[:, [*range(32), *range(16, 32), *range(48, 64)]]),
     Mistake("one block of k is added twice", "second 16 terms twice", "matmul", [(16, 64), (64, 32)], lambda a, b: a @ b + a[:, 16:32] @ b[16:32]),
     Mistake("softmax over queries", "softmax over queries", "attention", QKV, lambda q, k, v: (exponentials(q, k) / exponentials(q, k).sum(-2, keepdims=True)) @ v),
-    Mistake("masked keys count in the sum of exponentials", "keys that the mask hides", "attention", QKV,
+    Mistake("masked keys count in the sum of exponentials", "keys that the mask hides", "attention", [(1, 2, 16, 16)] * 3,
             lambda q, k, v: (exponentials(q, k) * seen(q, k) / exponentials(q, k).sum(-1, keepdims=True)) @ v, {"causal": 1}),
     Mistake("1 is added to the sum of exponentials", "1 in place of", "softmax", [(16, 64)], lambda x: np.exp(x - x.max(-1, keepdims=True)) / (
         1 + np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True))),
@@ -193,15 +193,15 @@ MISTAKES = [
 ]
 
 RIGHT = [
-    ("attention", [(2, 2, 8, 24)] * 3, attention),
+    ("attention", [(2, 1, 8, 24)] * 3, attention),
     ("softmax", [(16, 64)], softmax),
-    ("rms_norm", [(16, 48), (48,)], lambda x, g: rms_norm(x, g, 1e-6)),
-    ("layer_norm", NORM, layer_norm),
+    ("rms_norm", [(8, 48), (48,)], lambda x, g: rms_norm(x, g, 1e-6)),
+    ("layer_norm", [(8, 48), (48,), (48,)], layer_norm),
     ("rope", TURNED, rope),
     ("cumsum", [(4, 32)], lambda x: np.cumsum(x, 1)),
     ("gelu", [(1000,)], lambda x: x / 2 * (1 + erf(x / math.sqrt(2)))),
     ("silu_and_mul", [(16, 64)], lambda x: x[:, :32] * sigmoid(x[:, :32]) * x[:, 32:]),
     ("softplus", [(1000,)], lambda x: np.log1p(np.exp(x))),
-    ("fft_conv", [(2, 3, 32), (3, 32)], lambda x, w: np.fft.irfft(np.fft.rfft(x, 64) * np.fft.rfft(w, 64), 64)[..., :32]),
+    ("fft_conv", [(2, 1, 32), (1, 32)], lambda x, w: np.fft.irfft(np.fft.rfft(x, 64) * np.fft.rfft(w, 64), 64)[..., :32]),
     (swiglu, [(16, 24), (24, 32), (24, 32)], lambda x, w, v: x @ w * sigmoid(x @ w) * (x @ v)),
 ]
