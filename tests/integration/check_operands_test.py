@@ -11,7 +11,7 @@ import sys
 import unittest
 
 from dumped_tensors import A, ASSAY, B, Matmul, Y, bf16, read_npy, write_npy, write_safetensors
-from own_folder import HELD_BY_PERMISSIONS
+from own_folder import FULL, HELD_BY_PERMISSIONS
 
 
 class Operands(Matmul):
@@ -106,7 +106,7 @@ class Operands(Matmul):
                     read_npy(self.dir / "g.npy"))
 
         golden = set()
-        for shape in ((1, 1, l, s), (b, 1, l, s), (1, h, l, s), (b, 1, 1, s), (h, l, s), (l, s), (s,)):
+        for shape in ((1, 1, l, s), (b, 1, l, s), (1, h, l, s), (b, 1, 1, s), (h, l, s), (l, s), (s,))[::1 if FULL else 3]:
             with self.subTest(shape):
                 mask = values(*shape)
                 full = (1,) * (4 - len(shape)) + shape
@@ -116,7 +116,7 @@ class Operands(Matmul):
                 short, long = judged(shape, mask), judged((b, h, l, s), expanded)
                 self.assertEqual(short, long)
                 golden.add(short[0])
-        self.assertEqual(len(golden), 7)
+        self.assertEqual(len(golden), 7 if FULL else 3)
         write_npy(self.dir / "mask.npy", "f4", (h, 1, l, s), values(h, l, s))
         done = self.assay("check", "--op", "attention", *inputs, "--input", "mask=mask.npy", "--output", "o.npy")
         self.assertEqual(done.returncode, 2)

@@ -270,8 +270,9 @@ class CompareTimes(Base):
         self.change_records(source, target, change)
 
     def run_rounds(self, out, *args):
-        self.one_run(out, "--case", LONG_CASE, "--case", OTHER_LONG_CASE, "--perf-time", "0.02", "--rounds", str(self.ROUNDS),
-                     *args)
+        _, records = self.run_once("--case", LONG_CASE, "--case", OTHER_LONG_CASE, "--perf-time", "0.02", "--rounds", str(self.ROUNDS),
+                                   *args, out=out)
+        self.assertTrue(records)
 
     def test_rounds_are_recorded_and_two_builds_compared(self):
         self.run_rounds("ab", "--plugin", f"base={PLUGIN}", "--plugin", f"new={PLUGIN}", "--backend", "base,new",

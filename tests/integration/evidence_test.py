@@ -28,6 +28,8 @@ layer_norm dtypes=f32 rows=3 n=16 stats=1 fill=normal
 
 
 class Evidence(BundledRuns):
+    shares_runs = True
+
     def test_a_bundle_is_verified_without_the_plugin(self):
         done, records = self.run_with_evidence("--challenge", "from the customer")
         self.assertRegex(done.stderr, f"evidence: outputs are kept, and assay bundle draws those of {DRAWN} results; "
@@ -75,7 +77,7 @@ class Evidence(BundledRuns):
 
     def test_a_resumed_run_has_the_results_of_its_first_part(self):
         run = ("--suite", "mine.suite", "--backend", "cpu", "--no-perf")
-        self.run_cases(*run)
+        self.run_once(*run)
         results = self.dir / "out/results.jsonl"
         results.write_text("".join(results.read_text().splitlines(True)[:-1]))
         time.sleep(1.1)  # timestamps have seconds
@@ -85,7 +87,8 @@ class Evidence(BundledRuns):
         self.verify()
 
     def test_marks_of_fingerprints_change_nothing_that_was_committed_to(self):
-        done, _ = self.run_with_evidence()
+        (self.dir / "mine.suite").write_text("matmul dtypes=f32 m=3 n=8 k=64\n")
+        done, _ = self.run_with_evidence("--evidence", "1")
         hash_of_run, = re.findall("hash of the run's files is ([0-9a-f]{64})", done.stderr)
         before = (self.dir / "out/results.jsonl").read_bytes()
         for _ in range(2):  # marks are replaced
@@ -168,7 +171,7 @@ class Evidence(BundledRuns):
         self.assertIn(f"  the {planned - own} planned cases of the other shards: assay merge joins", text)
 
     def test_an_out_that_cannot_be_written_is_named_as_it_was_given(self):
-        self.run_cases("--suite", "mine.suite", "--backend", "cpu", "--no-perf")
+        self.run_once("--suite", "mine.suite", "--backend", "cpu", "--no-perf")
         done = self.assay("bundle", "out", "-o", "/proc/x.tar.zst")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("assay: --out /proc/x.tar.zst: cannot be written: No such file or directory; give another "
@@ -200,7 +203,7 @@ class Evidence(BundledRuns):
             self.assertIn("any output: the run kept none", self.verify(f"{number}.tar.zst").stdout)
 
     def test_a_run_without_outputs_says_what_is_not_confirmed(self):
-        self.run_cases("--suite", "mine.suite", "--backend", "cpu", "--no-perf")
+        self.run_once("--suite", "mine.suite", "--backend", "cpu", "--no-perf")
         done = self.assay("bundle", "out")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("the run kept no outputs", done.stderr)

@@ -29,7 +29,7 @@ class Cli(OwnFolder):
 
     def run_once(self, *args, out="out"):
         """Like run_cases; a run of arguments that another test of the class has run is a copy of that one's folder."""
-        key = type(self), args
+        key = type(self), args, tuple((self.dir / word).read_text() for word in args if word.endswith(".suite"))
         if key not in self.kept:
             done, _ = self.run_cases(*args, out=out)
             folder = tempfile.TemporaryDirectory()

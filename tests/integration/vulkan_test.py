@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-from own_folder import one_of_each_type, only_full, OwnFolder
+from own_folder import first_of, only_full, OwnFolder
 
 ASSAY, PLUGIN, FAILING = sys.argv[1:4]
 CASE = "matmul/f32/m=17,n=9,k=64/fill=normal/seed=0"
@@ -72,8 +72,9 @@ class Vulkan(OwnFolder):
 
 class Smoke(Vulkan):
     def test_every_implementation_holds_and_the_layer_has_nothing_to_say(self):
-        """On one case of each operator and type. Without the layer, that is not looked for."""
-        cases = one_of_each_type(self.assay("list", "cases", "--suite", "smoke", "--verbose").stdout)
+        """On a case of each operator, in different types. Without the layer, that is not looked for."""
+        cases = first_of(self.assay("list", "cases", "--suite", "smoke", "--verbose").stdout, "matmul/f32", "matmul/f64", "reduce/f32-i64",
+                         "conv/i8-i8-i32", "softmax/f32", "attention/bf16", "fft/f32-c64")
         env = self.validation()
         self.every_implementation_holds(*cases, "--relations", "none", env=env)
         if env:
