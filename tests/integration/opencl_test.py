@@ -317,7 +317,7 @@ class Smoke(OpenCl):
     def test_few_cases_pass_with_every_implementation(self):
         """One case of each operator, in different types: each type compiles a program of its own."""
         self.every_implementation_passes(*first_of(
-            self.assay("list", "cases", "--suite", "smoke", "--verbose").stdout, "matmul/bf16", "reduce/f32-i64", "conv/i8-i8-i32",
+            self.assay("list", "cases", "--suite", "smoke", "--verbose").stdout, "matmul/bf16", "matmul/f64", "reduce/f32-i64", "conv/i8-i8-i32",
             "softmax/f32", "attention/f16"), "--case", TRANSFORM)
 
     @only_full
