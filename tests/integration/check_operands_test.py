@@ -42,7 +42,7 @@ class Operands(Matmul):
         self.assertIn("needs --input b=FILE", done.stderr)
         self.assertEqual(done.returncode, 2)
         done = self.assay("check", "--op", "matmull", "--input", "a=a.npy", "--output", "y.npy")
-        self.assertRegex(done.stderr, "known: .*matmul")
+        self.assertRegex(done.stderr, "names all .*did you mean .matmul.")
         self.assertEqual(done.returncode, 2)
         done = self.assay("check", "--op", "reduce", "--input", "x=a.npy", "--output", "y.npy")
         self.assertIn("axes", done.stderr)
