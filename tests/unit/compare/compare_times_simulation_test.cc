@@ -143,7 +143,7 @@ TEST(CompareTimesSimulation, TheTestAloneHoldsItsLevel) {
 }
 
 TEST(CompareTimesSimulation, ABuildThatIsTenPercentSlowerIsFoundInNineteenOfTwentyRuns) {
-  constexpr int kRuns = 200;
+  const int kRuns = test::kIsFull ? 200 : 100;
   for (const Noise& noise : {kQuiet, kNeighbour, kRestless}) {
     Machine machine(12, noise);
     int groups = 0;
@@ -161,7 +161,7 @@ TEST(CompareTimesSimulation, ABuildThatIsTenPercentSlowerIsFoundInNineteenOfTwen
 }
 
 TEST(CompareTimesSimulation, OneResultThatIsTenPercentSlowerIsFoundAmongTwenty) {
-  constexpr int kRuns = 200;
+  const int kRuns = test::kIsFull ? 200 : 100;
   for (const Noise& noise : {kQuiet, kNeighbour}) {
     Machine machine(13, noise);
     int found = 0;

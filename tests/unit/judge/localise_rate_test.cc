@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/judge/localise.h"
+#include "tests/support/full.h"
 
 namespace assay {
 namespace {
@@ -118,7 +119,7 @@ Fault DrawFault(std::mt19937& random, bool is_periodic) {
 }
 
 double ShareNamed(bool is_periodic) {
-  constexpr int kFaults = 1000;
+  const int kFaults = test::kIsFull ? 1000 : 400;
   std::mt19937 random(is_periodic ? 2 : 1);
   int named = 0;
   for (int k = 0; k < kFaults; ++k) named += IsNamed(DrawFault(random, is_periodic), random) ? 1 : 0;
