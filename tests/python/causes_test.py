@@ -432,9 +432,9 @@ class Causes(unittest.TestCase):
             return e / of_sum(e.sum(1, keepdims=True))
 
         x = self.normals(16, 50)
-        self.has_cause("the formula with exp(x - max(x)) rounded to bf16", "softmax", [x], lambda x: softmax(x, lambda e: narrow.bits(e, 8), abs))
+        self.has_cause("the formula with exp(x - max(x)) rounded to bf16", "softmax", [x], lambda x: softmax(x, lambda e: narrow.bits(e, 8), np.positive))
         self.has_cause("the formula with sum(exp(x - max(x))) rounded to 12 bits", "softmax", [x],
-                      lambda x: softmax(x, abs, lambda s: narrow.bits(s, 12)))
+                      lambda x: softmax(x, np.positive, lambda s: narrow.bits(s, 12)))
 
         def running(x):
             total = np.zeros(len(x))
