@@ -217,7 +217,8 @@ class Failing(Shrinking):
                     os._exit(3)
                 return np.exp(x)
             """, "exp/f32/n=30/fill=normal/seed=0")
-        self.assertRegex(said, r"to +exp/f32/n=\d\d?/")  # relations execute it on more numbers than it has
+        # Relations execute it on more numbers than it has.
+        self.assertLess(int(re.search(r"^to +exp/f32/n=(\d+)/", said, re.MULTILINE)[1]), 30)
         self.assertFalse((self.dir / "shrunk").exists())
 
 

@@ -203,6 +203,7 @@ class ShrinkFlow {
       if (Interrupted()) return Complain(kExitInterrupted, "interrupted before the search had a result");
       if (const int code = ShrinkWithoutNumbers(suspect); code != kExitNothing) return UnlessInterrupted(code);
     }
+    if (Interrupted()) return Complain(kExitInterrupted, "interrupted before the search had a result");
     if (!broken_.empty()) {
       return Complain(kExitHarness,
                       fmt::format("no result on {} is wrong, and errors and timeouts are not made smaller:{}",
