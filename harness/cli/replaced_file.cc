@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "harness/plan/catalog.h"
+#include "harness/plan/find_suite.h"
 
 namespace assay::cli {
 namespace {

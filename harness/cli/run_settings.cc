@@ -23,8 +23,8 @@
 #include "harness/engine/timing/witnesses.h"
 #include "harness/engine/trial/record_fields.h"
 #include "harness/engine/trial/reproduction.h"
+#include "harness/plan/find_suite.h"
 #include "harness/plan/per_backend.h"
-#include "harness/plan/suite.h"
 #include "harness/tools/explain/explained_run.h"
 
 namespace assay::cli {

@@ -14,6 +14,7 @@
 #include "harness/core/base/text.h"
 #include "harness/engine/cases/memory_need.h"
 #include "harness/plan/catalog.h"
+#include "harness/plan/find_suite.h"
 #include "harness/plan/selection.h"
 #include "harness/tools/bundle/conform/profile.h"
 #include "ops/case_space.h"

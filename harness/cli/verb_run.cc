@@ -18,6 +18,7 @@
 #include "harness/engine/results/exit_code.h"
 #include "harness/engine/run_loop.h"
 #include "harness/engine/timing/ceilings.h"
+#include "harness/plan/find_suite.h"
 #include "harness/plan/per_backend.h"
 
 namespace assay::cli {

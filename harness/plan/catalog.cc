@@ -15,6 +15,7 @@
 #include "harness/core/base/text.h"
 #include "harness/core/base/whole_file.h"
 #include "harness/core/model/contract.h"
+#include "harness/plan/find_suite.h"
 #include "ops/definition_file.h"
 #include "ops/operator.h"
 

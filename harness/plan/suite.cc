@@ -13,7 +13,6 @@
 #include <span>
 #include <unordered_map>
 
-#include "harness/core/base/nearest_word.h"
 #include "harness/core/base/text.h"
 #include "harness/core/base/utf8.h"
 #include "harness/core/base/whole_file.h"
@@ -350,7 +349,7 @@ Result<std::vector<PlannedCase>> ParseSuite(std::string_view text, const std::st
 }
 
 std::string KnownOperators(std::string_view name, const OpCatalog& ops) {
-  constexpr size_t kMostListed = 20;  // of more the hint would not be seen
+  constexpr size_t kMostListed = 20;  // a longer list would hide the hint
   const std::string known = ops.names.size() > kMostListed
                                 ? fmt::format("assay list ops names all {}", ops.names.size())
                                 : fmt::format("known: {}", fmt::join(ops.names, ", "));
@@ -359,45 +358,6 @@ std::string KnownOperators(std::string_view name, const OpCatalog& ops) {
 
 tl::unexpected<Error> UnknownOperator(std::string_view name, const OpCatalog& ops) {
   return UsageError(fmt::format("no operator '{}'; {}", name, KnownOperators(name, ops)));
-}
-
-Result<std::string> FindSuite(const std::string& name_or_path, const std::vector<std::string>& directories) {
-  if (name_or_path.ends_with(".suite") || name_or_path.starts_with('/') || name_or_path.starts_with('.')) {
-    std::error_code error;
-    if (fs::is_regular_file(name_or_path, error)) return name_or_path;
-    return UsageError(fmt::format("suite file {} not found", name_or_path));
-  }
-  for (const std::string& directory : directories) {
-    std::error_code error;
-    const fs::path path = fs::path(directory) / (name_or_path + ".suite");
-    if (fs::is_regular_file(path, error)) return path.string();
-  }
-  if (directories.empty()) {
-    return UsageError(fmt::format("there is no suite '{}': this program finds no suites at all", name_or_path));
-  }
-  const std::vector<std::string> known = ListSuites(directories);
-  return UsageError(
-      fmt::format("there is no suite '{}'; known: {} (searched {}). Give a path that ends in .suite for "
-                  "one of your own{}",
-                  name_or_path, fmt::join(known, " "), fmt::join(directories, " "), DidYouMean(name_or_path, known)));
-}
-
-bool IsConformance(std::string_view name_or_path) {
-  return fs::path(name_or_path).stem() == "conformance";
-}
-
-std::vector<std::string> ListSuites(const std::vector<std::string>& directories) {
-  std::vector<std::string> names;
-  for (const std::string& directory : directories) {
-    std::error_code error;
-    for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-      if (it->path().extension() != ".suite") continue;
-      names.push_back(it->path().lexically_relative(directory).replace_extension().string());
-    }
-  }
-  std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
-  return names;
 }
 
 }  // namespace assay

@@ -54,7 +54,7 @@ struct OpCatalog {
   std::function<const Operator*(std::string_view)> op = {};  // null for an unknown one; empty: `others` finds none
 };
 
-// Which operators there are, and which of them this unknown name may mean.
+// Names the known operators, or says where they are listed if they are many, and which of them may be meant.
 std::string KnownOperators(std::string_view name, const OpCatalog& ops);
 
 // That there is none of this name, and which may be meant.
@@ -100,15 +100,5 @@ Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCata
 // Parses the text of a suite without a file. `name` stands for the file in messages; includes are relative to it.
 Result<std::vector<PlannedCase>> ParseSuite(std::string_view text, const std::string& name, const OpCatalog& ops,
                                             SuiteScale* scale = nullptr);
-
-// The file of a suite. "smoke" and "models/llama" are names, looked up as <directory>/<name>.suite, first match wins;
-// anything that ends in .suite or starts with '/' or '.' is a path. The current directory is never searched for names.
-Result<std::string> FindSuite(const std::string& name_or_path, const std::vector<std::string>& directories);
-
-// Whether a suite, by name or path, is `conformance`: its runs are strict, with golden values of the reproducible tier.
-bool IsConformance(std::string_view name_or_path);
-
-// The names that FindSuite knows in these directories, sorted.
-std::vector<std::string> ListSuites(const std::vector<std::string>& directories);
 
 }  // namespace assay

@@ -171,7 +171,7 @@ class Bisect(Runs):
     def test_the_setting_is_found_by_halving(self):
         by_slash = 'int((text := os.environ["MINE_LEVEL"]).strip("_/")) + text.count("/")'
         self.write_kernel(BY_VARIABLE.replace('int(os.environ["MINE_LEVEL"])', by_slash))
-        # Two settings would have one folder if a slash became a line.
+        # Two settings would have one folder if a slash became an underscore.
         said = self.bisect(0, "0,1,2,3,4,5_,5/,7,8").stdout
         self.assertIn("the verdict changes between MINE_LEVEL=5_ and MINE_LEVEL=5/\nlast good: MINE_LEVEL=5_\n", said)
         self.assertEqual(said.count(": mine:product "), 5, "both ends, and 4, 5/, 5_ of nine settings\n" + said)

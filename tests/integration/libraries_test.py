@@ -16,13 +16,14 @@ FOLDER = pathlib.Path(__file__).parent
 
 
 class Libraries(OwnFolder):
-    OF_FULL = ()  # patterns of cases which repeat a form in another type: others of that type stay in the short test
+    OF_FULL = ()  # patterns of cases that repeat in another type what a form of the short test computes
 
     def outcomes_of(self, backend):
         """The outcomes of each case."""
         chosen = "*" if FULL else "*:-" + ":-".join(self.OF_FULL)
-        done = subprocess.run([ASSAY, "run", "--suite", FOLDER / f"{backend}.suite", "--filter", chosen, "--backend", backend, "--no-perf",
-                               "--progress", "none", "--out", "out"], cwd=self.dir, env=self.env, capture_output=True, text=True)
+        done = subprocess.run([ASSAY, "run", "--suite", FOLDER / f"{backend}.suite", "--filter", chosen, "--backend", backend,
+                               "--no-perf", "--progress", "none", "--out", "out"],
+                              cwd=self.dir, env=self.env, capture_output=True, text=True)
         if done.returncode == 5:
             self.skipTest(f"no usable device of {backend}")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -37,8 +38,9 @@ class OneDnn(Libraries):
     # These may fail as known_issues.toml says.
     KNOWN = {"clip", "relu6", "hardsigmoid", "relu", "sigmoid", "mish", "softplus", "logsigmoid", "gelu", "log"}
 
-    OF_FULL = [op + "/bf16*" for op in "abs clip elu gelu hard* leaky_relu neg quick_gelu reciprocal relu* selu sigmoid silu square tanh log "
-               "rsqrt sub mul div maximum minimum less* greater* not_equal log_softmax* conv_backward_*".split()] + ["max_pool/bf16*fill=normal*"]
+    OF_FULL = ["max_pool/bf16*fill=normal*", *(op + "/bf16*" for op in (
+        "abs clip elu gelu hard* leaky_relu neg quick_gelu reciprocal relu* selu sigmoid silu square tanh log rsqrt sub mul div "
+        "maximum minimum less* greater* not_equal log_softmax* conv_backward_*").split())]
 
     def test_every_case_is_computed_and_right(self):
         found = self.outcomes_of("onednn")
@@ -63,15 +65,16 @@ class Kernels(Libraries):
 
 
 class OpenCl(Kernels):
-    OF_FULL = ("exp/bf16*", "*_and_mul/*16*", "*_and_mul/f64*", "fused_add_rms_norm/bf16*")
+    OF_FULL = ("exp/bf16*", "*_and_mul/*16*", "*_and_mul/f64*")
 
     def test_every_case_is_computed_and_right(self):
         self.hold("opencl", 110 if FULL else 100)
 
 
 class Vulkan(Kernels):
-    OF_FULL = ("clip/*16*", "mish/*16*", "silu/*16*", "sqrt/*16*", "mish/f64*", "silu/f64*", "clip/f64*", "rms_norm/bf16*", "softplus/bf16*",
-               "logsigmoid/f64*", "sign/f64*", "rsqrt/bf16*", "gelu/f64*", "gelu_and_mul/bf16*", "silu_and_mul/f64*", "cumprod/f64*")
+    OF_FULL = ("clip/*16*", "mish/*16*", "silu/*16*", "sqrt/*16*", "mish/f64*", "silu/f64*", "clip/f64*", "rms_norm/bf16*",
+               "softplus/bf16*", "logsigmoid/f64*", "sign/f64*", "rsqrt/bf16*", "gelu/f64*", "gelu_and_mul/bf16*",
+               "silu_and_mul/f64*", "cumprod/f64*")
 
     def test_every_case_is_computed_and_right(self):
         self.hold("vulkan", 130 if FULL else 110)

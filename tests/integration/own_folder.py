@@ -35,7 +35,7 @@ class OwnFolder(unittest.TestCase):
 
 
 def first_of(listed, *wanted):
-    """Options for one case of each operator and type: the first that takes less than 0.2 GB, where `list cases --verbose` has one."""
+    """Options for the first case of each wanted operator and type that takes less than 0.2 GB, if `list cases --verbose` has one."""
     lines = sorted((line.split("\t") for line in listed.splitlines()), key=lambda line: float(line[-1].split()[0]) > 0.2)
     cases = {}
     for case, *_ in lines:

@@ -129,7 +129,7 @@ class RecurrenceMistakes(unittest.TestCase):
 
     def test_right_results_and_others_have_no_such_name(self):
         self.assertTrue(run("gated_delta_rule", DELTA, delta_rule))
-        few = DELTA if FULL else [*(x[:, :, :2] for x in DELTA[:5]), DELTA[5]]  # of five positions
+        few = DELTA if FULL else [*(x[:, :, :2] for x in DELTA[:5]), DELTA[5]]  # two of five positions are enough
         o, state = delta_rule(*(x.astype(float) for x in few))
         noise = RNG.standard_normal(o.shape) * 0.1
         for wrong in ([o * (1 + noise), state], [o, state + np.arange(6) * 0.01]):

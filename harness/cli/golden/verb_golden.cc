@@ -9,7 +9,7 @@
 #include "harness/cli/verbs.h"
 #include "harness/core/base/amounts.h"
 #include "harness/core/base/parallel.h"
-#include "harness/plan/suite.h"
+#include "harness/plan/find_suite.h"
 
 namespace assay::cli {
 namespace {

@@ -13,8 +13,8 @@
 #include "harness/core/model/record_file.h"
 #include "harness/engine/results/environment.h"
 #include "harness/engine/results/missing.h"
+#include "harness/plan/find_suite.h"
 #include "harness/plan/plan.h"
-#include "harness/plan/suite.h"
 
 namespace assay {
 namespace fs = std::filesystem;

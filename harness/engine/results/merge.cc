@@ -14,6 +14,7 @@
 #include "harness/core/base/whole_file.h"
 #include "harness/core/model/record_file.h"
 #include "harness/engine/results/environment.h"
+#include "harness/plan/find_suite.h"
 
 namespace assay {
 namespace fs = std::filesystem;

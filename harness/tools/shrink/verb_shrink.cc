@@ -200,7 +200,7 @@ class ShrinkFlow {
                         {.seconds = options_.seconds, .keeps_data = HasOwnData(), .interrupted = Interrupted});
       progress.End();
       if (shrunk) return EndWithNumbers(*shrunk, suspect);
-      if (Interrupted()) return Complain(kExitInterrupted, "interrupted before the search had a result");
+      if (Interrupted()) break;
       if (const int code = ShrinkWithoutNumbers(suspect); code != kExitNothing) return UnlessInterrupted(code);
     }
     if (Interrupted()) return Complain(kExitInterrupted, "interrupted before the search had a result");

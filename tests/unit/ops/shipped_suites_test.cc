@@ -10,6 +10,7 @@
 
 #include "harness/core/data/fill/fill.h"
 #include "harness/core/model/calls_tag.h"
+#include "harness/plan/find_suite.h"
 #include "harness/plan/suite.h"
 #include "ops/conv/conv.h"
 #include "ops/formula_operator/formula_operator.h"

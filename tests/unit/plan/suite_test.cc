@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/core/model/contract.h"
+#include "harness/plan/find_suite.h"
 #include "tests/unit/plan/test_catalog.h"
 #include "tests/unit/temporary_folder.h"
 

@@ -12,6 +12,7 @@
 #include "harness/engine/results/record_case.h"
 #include "harness/plan/catalog.h"
 #include "harness/plan/expectations.h"
+#include "harness/plan/find_suite.h"
 
 namespace assay {
 namespace {
